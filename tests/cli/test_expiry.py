@@ -6,6 +6,8 @@ import pytest
 from tests.cli.harness import TRUSTING, World
 from tests.cli.machines import Machines
 
+from assent.render.lines import local_time
+
 EXPIRED = "[approve]\nwithout_terminal = true\nexpires_s = 900\n"
 
 
@@ -41,7 +43,8 @@ def test_f53_an_approval_is_given_for_a_while(world: World, words: str, wanted: 
     assert world.ok("status")["plan"]["expires_at"] == row["expires_at"]
     assert world.ok("review")["expires_at"] == row["expires_at"]
     for line in ("status", "review"):
-        assert f"expires  {row['expires_at']}".encode() in world.run(line).out
+        told = f"expires  {local_time(str(row['expires_at']))}\n"
+        assert told.encode() in world.run(line).out
     assert world.ok("build")["outcome"] == "done"
     assert "expires_at" not in world.ok("status")["plan"]
 

@@ -161,7 +161,7 @@ def test_a_run_that_is_at_work_is_not_called_interrupted(world: World) -> None:
         process.kill()
     assert row["outcome"] is None
     assert row["running"].endswith(f"(process {process.pid})")
-    assert f"Run {row['run']} in progress" in told
+    assert f"Run {str(row['run'])[:12]} in progress" in told
     assert "was interrupted" not in told
     assert "running" not in world.ok("status")["run"]
     assert "A run was interrupted" in world.run("status").out.decode()

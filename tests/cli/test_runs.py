@@ -1,6 +1,7 @@
 """`assent runs`: what was done here, what is kept of it, and giving that up (F146)."""
 
 import os
+import re
 import sqlite3
 import time
 from pathlib import Path
@@ -54,7 +55,10 @@ def test_f146_runs_are_listed_with_what_they_keep(world: World) -> None:
     shown = world.run("runs", "list").out.decode()
     assert shown.startswith("RUN ")
     assert f"{first[:12]}  run   " in shown
-    assert shown.splitlines()[2].split()[4:] == ["undone", "1", "0", "B", "two"]
+    assert shown.splitlines()[2].split()[2:] == ["just", "now", "undone", "1", "0", "B", "two"]
+    assert re.search(
+        r"began +20\d\d-\d\d-\d\d \d\d:\d\d \(", world.run("runs", "show", first).out.decode()
+    )
 
 
 def test_f146_the_list_fits_a_terminal(world: World) -> None:

@@ -1,6 +1,7 @@
 """`assent sessions` and `assent memory`: what was talked about, and what is remembered."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -43,7 +44,10 @@ def test_f147_sessions_are_listed_with_everything_about_them(talked: Talker) -> 
         1,
     )
     text = talked.world.run("sessions", "list").out.decode()
-    assert text.splitlines()[1].split()[1:3] == ["say-hello", "plan"]
+    row = re.split(r" {2,}", text.splitlines()[1])
+    assert (row[1:3], row[5]) == (["say-hello", "plan"], "just now")
+    shown = talked.world.run("sessions", "show", "say-hello").out.decode()
+    assert not re.search(r"changed +\S*T", shown), "a time as people write it"
 
 
 def test_f147_a_long_list_says_how_many_sessions_it_does_not_show(talked: Talker) -> None:

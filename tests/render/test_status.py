@@ -31,6 +31,7 @@ from assent.render.status import (
     plan_lines,
     plan_list_lines,
     run_lines,
+    short_run,
     status_lines,
 )
 from assent.render.undo import undo_lines
@@ -191,6 +192,15 @@ def test_questions_come_before_all_but_a_run_that_waits(plan: Row | None) -> Non
         texts = _texts(status_lines(plan, {**RUN, "outcome": outcome}, asked=True))
         following = [text for text in texts if text.startswith("Next: ")]
         assert following == [f"Next: assent {command}"]
+
+
+def test_status_has_only_the_beginning_of_ids_and_digests() -> None:
+    long: Row = {**PLAN, "digest": "d" * 64, "plan_id": "01" + "p" * 24}
+    texts = _texts(status_lines(long, {**RUN, "run": "01" + "r" * 24, "outcome": "done"}))
+    assert texts[0] == f"Last run: 01{'r' * 10} is done."
+    assert [f"digest   {'d' * 12}", f"id       01{'p' * 10}"] == texts[5:7]
+    assert f"digest   {'d' * 64}" in _texts(plan_lines(long))
+    assert short_run("fix-it.12") == "fix-it.12"
 
 
 def test_status_of_a_new_workspace() -> None:

@@ -10,15 +10,26 @@ import click
 
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option, with_limit
+from assent.cli.output import current_time
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.lines import BLANK, Line, more_lines, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import (
+    BLANK,
+    Line,
+    local_time,
+    more_lines,
+    relative_time,
+    table_lines,
+    time_ago,
+    untrusted_lines,
+    wrapped_lines,
+)
 from assent.render.rows import (
     Row,
     exit_code_text,
 )
-from assent.render.status import SHORT
+from assent.render.status import SHORT, short_run
 from assent.runs.history import PastRun
 from assent.runs.retention import PrunedRuns
 from assent.runs.run_rows import past_operation_row, past_run_row
@@ -31,7 +42,6 @@ _THOUSAND: Final = 1000
 TITLE: Final = ("RUN", "WHAT", "BEGAN", "OUTCOME", "OPS", "KEPT", "PLAN")
 _WIDE: Final = 80  # columns of a terminal at its default width
 _LEAST: Final = 8  # characters of a plan's name that are always shown, however wide the rest is
-_ID: Final = 26  # characters of an id; what a turn of a session is called has other lengths
 
 
 def size_text(size: int) -> str:
@@ -42,12 +52,14 @@ def size_text(size: int) -> str:
     return f"{size} B" if not unit else f"{number:.1f} {_UNITS[unit]}"
 
 
-def run_list_lines(rows: Sequence[Row], more: int, size: int, limit: int) -> Iterator[Line]:
+def run_list_lines(
+    rows: Sequence[Row], more: int, size: int, limit: int, now: str
+) -> Iterator[Line]:
     """Renders past runs in aligned columns, newest first, and what all of them keep."""
     if not rows:
         yield Line("plain", "No runs yet.")
         return
-    first, *rest = table_lines("plain", _fitting([TITLE, *map(_listed, rows)]))
+    first, *rest = table_lines("plain", _fitting([TITLE, *(_listed(row, now) for row in rows)]))
     yield Line("heading", first.text)
     yield from rest
     yield from more_lines(more, "run", "assent runs list")
@@ -65,7 +77,7 @@ def run_detail_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
             ("run", visible_line(str(row["run"]))),
             ("what", str(row["kind"])),
             ("plan", visible_line(str(row["plan"]))),
-            ("began", visible_line(str(row["at"]))),
+            ("began", visible_line(relative_time(str(row["at"]), current_time()))),
             ("outcome", _standing(row)),
             ("kept", visible_line(str(row["given_up"])) if row["given_up"] else kept),
         ],
@@ -86,21 +98,16 @@ def pruned_lines(runs: Iterable[str], contents: int, size: int, later: int) -> I
         )
 
 
-def _listed(row: Row) -> tuple[str, ...]:
+def _listed(row: Row, now: str) -> tuple[str, ...]:
     return (
-        _short(visible_line(str(row["run"]))),
+        short_run(visible_line(str(row["run"]))),
         str(row["kind"]),
-        visible_line(str(row["at"]))[:16].replace("T", " "),
+        time_ago(str(row["at"]), now) or visible_line(str(row["at"])),
         ("pruned" if row["given_up"] else _taken(row)) or _ended(row),
         str(row["operations"]),
         size_text(int(str(row["own"]))),
         visible_line(str(row["plan"])),
     )
-
-
-def _short(run: str) -> str:
-    """Returns as much of a run's name as is enough to name it by."""
-    return run[:SHORT] if len(run) == _ID and "." not in run else run
 
 
 def _fitting(cells: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -148,7 +155,8 @@ def _operation(row: Row) -> Iterator[Line]:
 def _command(row: Row) -> Iterator[Line]:
     code = exit_code_text(row["code"]) if isinstance(row["code"], int) else "unknown"
     cut = f" ({visible_line(str(row['cut']))})" if row["cut"] and row["cut"] != code else ""
-    times = f"{visible_line(str(row['began']))} to {visible_line(str(row['ended'] or 'unknown'))}"
+    ended = local_time(str(row["ended"])) if row["ended"] else "unknown"
+    times = visible_line(f"{local_time(str(row['began']))} to {ended}")
     yield Line("dim", f"     exit {code}{cut}, {times}")
     for changed in _rows(row["changed"]):
         yield from wrapped_lines("plain", f"     {changed['how']!s:<8}{_path(changed)}")
@@ -191,7 +199,7 @@ def list_runs(call: Invocation, most: int | None) -> None:
     page = call.engine.history.page(most)
     rows, limit = [past_run_row(kept) for kept in page.runs], call.engine.retention.limit
     content = {"runs": rows, "more": page.more, "kept": page.size, "limit": limit or None}
-    call.output.answer(content, run_list_lines(rows, page.more, page.size, limit))
+    call.output.answer(content, run_list_lines(rows, page.more, page.size, limit, current_time()))
 
 
 @runs.command(epilog=examples("assent runs show 01k9\nassent runs show add-login.3 --json"))

@@ -8,7 +8,7 @@ from assent.app.exports import write_new_export
 from assent.app.scratch import clear_session_copy
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import OneOf, WholeNumber, examples, reference_option, with_limit
-from assent.cli.output import CliOutput
+from assent.cli.output import CliOutput, current_time
 from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
@@ -49,7 +49,10 @@ def list_sessions(call: Invocation, most: int | None) -> None:
     records = with_children(call.engine.sessions.all())
     rows = [_row(call, record) for record in records[:most]]
     more = len(records) - len(rows)
-    lines = [*session_list_lines(rows), *more_lines(more, "session", "assent sessions list")]
+    lines = [
+        *session_list_lines(rows, current_time()),
+        *more_lines(more, "session", "assent sessions list"),
+    ]
     call.output.answer({"sessions": rows, "more": more}, lines)
 
 

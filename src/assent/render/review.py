@@ -58,7 +58,15 @@ from assent.render.comments import (
 from assent.render.diff import NOT_SHOWN, NOT_SHOWN_BUT, diff_lines, diff_text
 from assent.render.diff_view import numbered_lines
 from assent.render.estimate import estimate_text
-from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import (
+    BLANK,
+    Line,
+    Style,
+    local_time,
+    table_lines,
+    untrusted_lines,
+    wrapped_lines,
+)
 from assent.render.rehearsal import rehearsal_lines, rehearsal_row
 from assent.render.review_changes import (
     FIRST_REVIEW,
@@ -326,7 +334,7 @@ def _title(review: Review) -> Iterator[Line]:
         ("session", visible_line(review.session) or "none"),
         ("file", visible_path(review.path) or "none"),
         ("state", state_text(review.state, approved=review.approved)),
-        *([("expires", visible_line(review.expires_at))] if review.expires_at else []),
+        *([("expires", visible_line(local_time(review.expires_at)))] if review.expires_at else []),
     ]
     yield from table_lines("plain", rows)
     yield BLANK

@@ -26,7 +26,15 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import BLANK, Line, counted, table_lines, untrusted_lines
+from assent.render.lines import (
+    BLANK,
+    Line,
+    counted,
+    local_time,
+    table_lines,
+    time_ago,
+    untrusted_lines,
+)
 from assent.render.log import (
     ChildNames,
     attached,
@@ -94,15 +102,15 @@ def with_children(records: Sequence[SessionRecord]) -> list[SessionRecord]:
     return found
 
 
-def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    """Renders sessions in aligned columns, children indented."""
+def session_list_lines(rows: Sequence[Row], now: str) -> Iterator[Line]:
+    """Renders sessions in aligned columns, children indented, with how long ago each changed."""
     if not rows:
         yield Line("plain", "No sessions yet.")
         yield Line("plain", 'Next: assent -p "what should be done"')
         return
     title = ("ID", "SLUG", "MODE", "STATE", "TURNS", "UPDATED", "TITLE")
     depths = _depths(rows)
-    listed = [_listed(row, depth) for row, depth in zip(rows, depths, strict=True)]
+    listed = [_listed(row, depth, now) for row, depth in zip(rows, depths, strict=True)]
     first, *rest = table_lines("plain", [title, *listed])
     yield Line("heading", first.text)
     yield from rest
@@ -122,7 +130,8 @@ def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
         "model", "plan_id", "turns", "updated_at", "parent", "fork",
     )  # fmt: skip
     known = [name for name in names if row[name] not in (None, "")]
-    rows = [(_LABELS.get(name, name), visible_line(str(row[name]))) for name in known]
+    about = {**row, "updated_at": local_time(str(row["updated_at"]))}
+    rows = [(_LABELS.get(name, name), visible_line(str(about[name]))) for name in known]
     yield from table_lines("plain", [*rows, ("id", str(row["session"]))])
     way_on = way_on or f'assent -r {row["slug"]} -p "what comes next"'
     yield Line("plain", f"Next: {way_on}")
@@ -280,9 +289,10 @@ def _picture(image: ImagePart) -> str:
     return f"[image, {image.media_type}, {counted(len(image.content), 'byte')}]"
 
 
-def _listed(row: Row, depth: int) -> tuple[str, ...]:
+def _listed(row: Row, depth: int, now: str) -> tuple[str, ...]:
     names = ("slug", "mode", "state", "turns", "updated_at", "title")
-    told = {**row, "mode": row["custom_mode"] or row["mode"]}
+    at = str(row["updated_at"])
+    told = {**row, "mode": row["custom_mode"] or row["mode"], "updated_at": time_ago(at, now) or at}
     slug, *rest = [visible_line(str(told[name])) for name in names]
     if row["failure"]:
         rest[-1] += f" (failed: {visible_line(str(row['failure']))})"

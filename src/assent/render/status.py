@@ -26,6 +26,7 @@ from assent.render.rows import Row, exit_code_text, operation_kind, operation_su
 
 NAMED_STEPS: Final = 5  # steps that one line names
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
+_ID: Final = 26  # characters of an id; what a turn of a session is called has other lengths
 
 ROLLED_BACK: Final = "Rolled back: all files are as before."
 RESTORED: Final = "Rolled back: all files have their previous content and mode."  # commands ran
@@ -65,12 +66,18 @@ _RECORDED: Final[dict[OperationResult, str]] = {
 _GOOD: Final[frozenset[OperationResult]] = frozenset({"done", "undone", "not_started"})
 
 
-def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
+def short_run(run: str) -> str:
+    """Returns as much of a run's name as is enough to name it by; a turn's name is short."""
+    return run[:SHORT] if len(run) == _ID and "." not in run else run
+
+
+def plan_lines(row: Row, command: str = "", of: str = "", *, short: bool = False) -> Iterator[Line]:
     """Renders one plan and the next command, unless the caller has a better one.
 
-    `of` names the plan in that command, if it is not the current one.
+    `of` names the plan in that command, if it is not the current one; `short` has only the
+    beginning of its digest and its id.
     """
-    steps = row.get("progress")
+    steps, size = row.get("progress"), SHORT if short else None
     yield from table_lines(
         "plain",
         [
@@ -79,10 +86,14 @@ def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
             ("session", _text(row["session"])),
             ("file", _file(row)),
             ("state", state_text(PlanState(str(row["state"])), approved=bool(row["approved"]))),
-            *([("expires", _text(row["expires_at"]))] if "expires_at" in row else []),
+            *(
+                [("expires", _text(local_time(str(row["expires_at"]))))]
+                if "expires_at" in row
+                else []
+            ),
             *([("steps", progress_text(steps))] if isinstance(steps, dict) else []),
-            ("digest", _text(row["digest"])),
-            ("id", _text(row["plan_id"])),
+            ("digest", _text(row["digest"])[:size]),
+            ("id", _text(row["plan_id"])[:size]),
         ],
     )
     yield Line("plain", f"Next: {of_plan(visible_line(command) or _next(row), of)}")
@@ -235,24 +246,25 @@ def status_lines(
     """Renders the state of the current plan and the last run, and the next command."""
     running = "" if run is None else visible_line(str(run.get("running") or ""))
     unfinished = run is not None and not running and run["outcome"] in (None, "needs_you")
+    name = "" if run is None else short_run(_text(run["run"]))
     if run is not None and running:
-        told = f"Run {_text(run['run'])} in progress: {running}."
+        told = f"Run {name} in progress: {running}."
         yield from wrapped_lines("plain", told)
     elif run is not None and unfinished:
         state = "needs your decision" if run["outcome"] else "was interrupted"
-        yield Line("risk", f"A run {state}: {_text(run['run'])}")
+        yield Line("risk", f"A run {state}: {name}")
     elif run is not None:
         partly = ", then partly undone" if run.get("partly_undone") else ""
         since = ", then undone" if run.get("undone") else partly
         accepted = "was accepted as is" if run.get("accepted") else ""
         ended = (accepted or RUN_ENDED.get(str(run["outcome"]), "ended")) + since
-        yield Line("plain", f"Last run: {_text(run['run'])} {ended}.")
+        yield Line("plain", f"Last run: {name} {ended}.")
     if plan is None:
         yield Line("plain", "No current plan.")
         undone = run is not None and run["outcome"] == "done"
         last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
     else:
-        *lines, last = plan_lines(plan, command, of)
+        *lines, last = plan_lines(plan, command, of, short=True)
         yield from lines
     if unfinished or asked or lost:
         waits = "recover" if unfinished or lost else "questions list"
