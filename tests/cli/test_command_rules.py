@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.cli.harness import TRUSTING, World
 
+from assent.core.permission.command_analysis import SETS_VARIABLES, UNPARSED
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 RULES = """
@@ -115,6 +116,28 @@ def test_the_review_says_what_rules_for_commands_may_not_see(
     world.ok("stage", "run", "--script", script)
     told = "This command could not be fully parsed, so command rules may miss parts of it."
     assert (told in remarks(world, 0)) is doubtful
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("MODE=fast make test", SETS_VARIABLES),
+        ("A=1 B='x y' make test", SETS_VARIABLES),
+        ("MODE=$(cat x) make test", UNPARSED),
+        ("eval make", UNPARSED),
+    ],
+)
+def test_a_variable_that_a_command_gets_is_named_as_the_reason(
+    world: World, line: str, why: str
+) -> None:
+    for mode in ("ask", "auto-edit", "yolo"):
+        found = world.ok("rules", "explain", "bash", line, "--mode", mode)
+        assert (found["verdict"], found["reason"]) == ("ask", why)
+    world.plan()
+    world.ok("stage", "run", "--script", line)
+    told = " ".join(remarks(world, 0))
+    assert ("It sets a variable" in told) is (why == SETS_VARIABLES)
+    assert ("could not be fully parsed" in told) is (why == UNPARSED)
 
 
 def test_the_words_of_a_projects_rule_are_shown_with_what_hides_in_them(tmp_path: Path) -> None:

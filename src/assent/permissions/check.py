@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.errors import SCRATCH_COPY, Refused
-from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_analysis import CommandAnalysis, uncertainty_text
 from assent.core.permission.mode import Mode
 from assent.core.permission.rule import (
     PermissionPolicy,
@@ -371,7 +371,6 @@ NO_NETWORK_IN_COPY: Final = (
     "Not run: the scratch copy has no network. `stage: true` with `network: true` puts the command "
     "into the plan."
 )
-UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "defaults")
 
 
 def planning_checks(
@@ -506,9 +505,8 @@ def _line_matter(
     """Returns what holds for every command of a line; during a build a rule has to name it."""
     whole = request.resource
     if not line.certain:
-        return PermissionCheck(
-            request, UNCERTAIN, UNCERTAIN, delicate=True, exact=True, whole=whole
-        )
+        ask = Decision(Verdict.ASK, uncertainty_text(line), "defaults")
+        return PermissionCheck(request, ask, ask, delicate=True, exact=True, whole=whole)
     if line.reads is not None:
         return PermissionCheck(request, whole=whole)
     default = default_ask(permissions, "running a command that may change something")

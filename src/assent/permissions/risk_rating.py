@@ -7,7 +7,7 @@ can only find more: what the content, the files on disk or the plan's scope show
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, get_args
 
-from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_analysis import CommandAnalysis, uncertainty_text
 from assent.core.permission.sensitive_paths import executed_later
 from assent.core.session.event import RiskLevel
 from assent.core.text.secrets import find_secret
@@ -97,7 +97,7 @@ def command_rating(text: str, found: CommandAnalysis) -> RiskRating:
     reasons = tuple(reason for reason in found.reasons if reason not in twice)
     own: RiskRating = (found.risk, reasons)
     if not found.certain:
-        own = "high", (*reasons, "This command could not be fully parsed.")
+        own = "high", (*reasons, uncertainty_text(found))
     reads = [_read_rating(path) for path in found.reads or ()]
     writes = [edit_rating(ResourceAccess(Action.EDIT, path)) for path in found.writes]
     more: list[RiskRating] = []

@@ -5,7 +5,7 @@ from typing import Final
 
 from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.paths import display_path, one_line, parent
-from assent.core.permission.command_analysis import masked_names
+from assent.core.permission.command_analysis import UNPARSED, masked_names
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.plan.operation import RunCommand
 from assent.core.shell.process import MAX_COMMAND_S, refuse_variables
@@ -116,8 +116,10 @@ def _of_rules(op: RunCommand, told: PredictedEffects, held: CommandLimits) -> It
         yield f"It will not run: {visible_line(held.denial)}"
     if op.profile != "unconfined" and (walls := _walls(held)):
         yield f"Because of your rules, some paths are {walls}."
-    if told.doubtful:
-        yield "This command could not be fully parsed, so command rules may miss parts of it."
+    if told.sets_variables:
+        yield "It sets a variable for the command; command rules do not see what that changes."
+    elif told.doubtful:
+        yield f"{UNPARSED.removesuffix('.')}, so command rules may miss parts of it."
     if told.unclear:
         yield "Its effects cannot be read from its text; there may be unlisted risks."
 

@@ -60,6 +60,17 @@ class CommandAnalysis(msgspec.Struct, frozen=True):
     places: tuple[str, ...] = ()  # if not certain: words that could be where it writes
 
 
+UNPARSED: Final = "This command could not be fully parsed."
+SETS_VARIABLES: Final = (
+    "It sets a variable for the command, so an answer counts only for this exact line."
+)
+
+
+def uncertainty_text(line: CommandAnalysis) -> str:
+    """Returns why a line that is not certain is not."""
+    return SETS_VARIABLES if line.sets_only else UNPARSED
+
+
 def unread_line(text: str) -> CommandAnalysis:
     """Returns what is known of a line that was not analyzed: nothing, so it is not certain."""
     return CommandAnalysis((text,), certain=False, risk="high")

@@ -36,6 +36,7 @@ class PredictedEffects(msgspec.Struct, frozen=True):
     outside: bool = False  # it writes outside the workspace, or can
     covered: bool = True  # every command in it begins as the plan declares
     doubtful: bool = False  # not every command in it could be identified
+    sets_variables: bool = False  # and that only because it sets variables for them
     danger: str = ""  # why no model may run this, even with approval
     touches: tuple[bytes, ...] = ()  # names in it that are protected, or secret
     protected: bool = False  # it writes what other programs obey
@@ -59,6 +60,7 @@ def predict_effects(
         outside=op.profile == "unconfined" or "writes_outside" in line.effects or away,
         covered=_is_covered(line, scope),
         doubtful=not line.certain,
+        sets_variables=line.sets_only,
         danger=line.danger,
         touches=sensitive_names(op, line),
         protected="protected" in line.effects or any(map(is_protected, written)),
