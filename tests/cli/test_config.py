@@ -1,5 +1,6 @@
 """`assent config`, and what a configuration that cannot be used says."""
 
+import re
 import signal
 import sys
 import tomllib
@@ -396,7 +397,11 @@ def test_agents_are_listed_and_shown(world: World) -> None:
 
 def test_help_shows_topics_documents_and_commands(world: World) -> None:
     topics = {row["topic"] for row in world.ok("help")["topics"]}
-    assert {"configuration", "models", "errors", "security"} <= topics
+    wanted = {"configuration", "models", "errors", "security", "sandbox", "install", "permissions"}
+    assert wanted <= topics
+    assert world.run("help", "permissions").out == world.run("help", "rules").out
+    text = world.run("help", "topics").out.decode()
+    assert all(re.search(rf"^  {re.escape(topic)} +\S", text, re.MULTILINE) for topic in topics)
     about = [row["about"] for row in world.ok("help")["topics"]]
     assert not [text for text in about if "](" in text or text.endswith(":")]
     for topic in sorted(topics):

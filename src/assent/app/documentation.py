@@ -8,16 +8,21 @@ PACKAGED = Path(__file__).resolve().parent.parent / "docs"
 CHECKOUT = Path(__file__).resolve().parents[3]
 WHOLE = ("SECURITY.md", "CHANGELOG.md")  # documents at the top of the checkout
 ABOUT_CHARS = 100
+# Words that people look for, and the document about them.
+ALIASES = {"permissions": "rules"}
 
 
 def topics() -> dict[str, str]:
     """Lists the topics by name, with what each is about."""
-    return {name: _about(path.read_text("utf-8")) for name, path in sorted(_documents())}
+    found = {name: _about(path.read_text("utf-8")) for name, path in _documents()}
+    found |= {name: f"The same as {of}." for name, of in ALIASES.items()}
+    return dict(sorted(found.items()))
 
 
 def read_topic(name: str) -> str | None:
     """Returns the text of a topic; None if there is none of this name."""
     wanted = name.lower().removesuffix(".md")
+    wanted = ALIASES.get(wanted, wanted)
     return next((path.read_text("utf-8") for topic, path in _documents() if topic == wanted), None)
 
 
