@@ -19,6 +19,9 @@ PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 
+PIN := uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
 # Without its caches every start would compile the program and the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -52,11 +55,9 @@ system: ## install missing Debian packages (bubblewrap, git, ripgrep ...); needs
 	fi
 
 pins: ## compile the pinned requirements anew (needs uv)
-	@for target in requirements requirements-dev; do \
-		uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-			--no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-			pyproject.toml $$(test $$target = requirements || echo $$target.in) -o $$target.txt; \
-	done
+	@$(PIN) pyproject.toml -o requirements.txt
+	@$(PIN) pyproject.toml requirements-dev.in -o requirements-dev.txt
+	@$(PIN) requirements-release.in -o requirements-release.txt
 
 fmt: $(STAMP) ## format the code and mend what ruff can mend
 	$(BIN)/ruff format
