@@ -111,7 +111,7 @@ def answers(story: Story) -> None:
 def comments(story: Story) -> None:
     """Two comments are written, to a line of the plan's text and to a line of a diff."""
     screen = story.terminal
-    screen.shows("▸ Risks", "1 approve (at the end")
+    screen.shows("▸ Risks", "1 approve (rest first")
     screen.answer("End", "1 approve · 2 feedback")
     screen.answer("Home", "▸ Risks")
     screen.press(*["Down"] * 13)  # past a risk of two lines, two hints and the tree of files
@@ -149,7 +149,7 @@ def revises(story: Story) -> None:
     """The model got everything as one request; its new plan says what changed."""
     screen = story.terminal
     shown = screen.shows(
-        "1 approve (at the end", "changed    Since your last review: 1 added, text edited"
+        "1 approve (rest first", "changed    Since your last review: 1 added, text edited"
     )
     screen.answer("NPage", "-Say hello in greet.py.", "+Say good day in greet.py.")
     kinds = story.kinds()
@@ -168,7 +168,7 @@ def approves(story: Story) -> None:
     screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
     screen.answer("]", "▸ 2. write notes.txt", anew=("Home", "]", "]"))
     screen.answer("Space", "[excluded] 2. write notes.txt", "excluded   2. write notes.txt")
-    screen.answer("w", "· without excluded", "(at the end")
+    screen.answer("w", "· without excluded", "(rest first")
     screen.answer("End", "1 approve ·")
     shown = screen.answer("1", "without excluded operations?", "y approve and build")
     assert whole not in shown
@@ -214,9 +214,9 @@ def resumes(story: Story) -> None:
 def undoes(story: Story) -> None:
     """The run is taken back after its preview was read; the files are as they were."""
     screen = story.terminal
-    screen.answer("C-z", "1 undo (at the end", "undo         2 operations")
+    screen.answer("C-z", "1 undo (rest first", "undo         2 operations")
     screen.answer("End", "End of plan.")
-    screen.hides("(at the end")
+    screen.hides("(rest first")
     screen.answer("1", "Undo exactly this?")
     assert story.content("log.txt") == b"now\n"
     screen.decide("1", "Undo exactly this?", "y", "Undo: done")

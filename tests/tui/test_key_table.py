@@ -66,7 +66,7 @@ def test_the_keys_of_a_review_are_those_that_it_hears() -> None:
 
 
 def test_the_keys_of_a_run_are_those_that_it_hears() -> None:
-    heard = {*run.RECOVER_KEYS, run.STOP, run.VERIFY, run.UNDO, CONFIRM_KEY, "escape"}
+    heard = {*run.RECOVER_KEYS, run.STOP, run.VERIFY, run.UNDO, run.HELP, CONFIRM_KEY, "escape"}
     assert listed("run") == heard
 
 

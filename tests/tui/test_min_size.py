@@ -3,6 +3,7 @@
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
+from assent.tui.panels.approval.state import READ_ON
 from assent.tui.panels.help import HelpPanel
 
 ROOMY, LOW, TIGHT = (80, 24), (60, 11), (39, 30)
@@ -52,7 +53,7 @@ def test_f41_the_end_does_not_count_as_read_while_something_lies_over_it(stage: 
         await seat.resize(30, 300)
         await seat.shows("too small")
         await seat.resize(*ROOMY)
-        await seat.shows("1 approve (at the end")
+        await seat.shows("1 approve (rest first)")
         panel = reader.panel
         seat.app.run_slash("/help")
         await seat.opened(HelpPanel)
@@ -62,7 +63,7 @@ def test_f41_the_end_does_not_count_as_read_while_something_lies_over_it(stage: 
         await seat.until(lambda: seat.app.screen is panel)
         await seat.pilot.pause()
         await reader.press("1")
-        await seat.shows("Read to the end first")
+        await seat.shows(READ_ON)
         assert not panel.standing.read
 
     stage.show(act, size=ROOMY)

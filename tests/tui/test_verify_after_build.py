@@ -8,9 +8,10 @@ from tests.tui.harness import UNVERIFIED, Seat, Stage
 from tests.tui.panel_actions import Reader
 
 from assent.core.session.event import MessageAdded
-from assent.tui.app import VERIFYING
 from assent.tui.host import StartOptions
-from assent.tui.panels.run import VERIFY_OFF, VERIFY_ON, RunPanel
+from assent.tui.panels.help import HelpPanel
+from assent.tui.panels.run import VERIFY_OFF, VERIFY_ON, VERIFY_STOP, RunPanel
+from assent.tui.verification import VERIFYING
 
 FOUND = "I checked: hello.txt is there and greets."
 CHECK: Turn = turn("", ("shell", {"command": "cat hello.txt", "description": "Look"}))
@@ -99,14 +100,50 @@ def test_one_key_turns_it_off_while_it_is_built(verified: Stage) -> None:
         await seat.shows(VERIFY_OFF)
         await seat.press("V")
         await seat.shows(VERIFY_ON)
-        assert not seat.app.verifies
+        assert not seat.app.verification.wanted
         await seat.press("V")
-        assert seat.app.verifies
+        assert seat.app.verification.wanted
         await seat.press("escape")
         verified.put("go", b"")
         await seat.rest()
 
     verified.show(act)
+
+
+def test_one_key_stops_it_while_the_model_verifies(verified: Stage) -> None:
+    waits = turn("", ("shell", {"command": "sleep 300", "description": "Wait"}))
+    presented(verified, waits, turn("Never."))
+
+    async def act(seat: Seat) -> None:
+        await built(seat)
+        await seat.shows(VERIFY_STOP)
+        assert seat.app.verification.at_work
+        await seat.opened(RunPanel)
+        await seat.press("V")
+        await seat.rest()
+        assert not seat.app.verification.at_work
+        assert not seat.app.verification.wanted
+        assert VERIFY_STOP not in seat.text()
+        await seat.press("question_mark")
+        await seat.opened(HelpPanel)
+        await seat.press("escape", "escape")
+        assert "Never." not in seat.text()
+
+    verified.show(act, GOING_ON)
+
+
+def test_a_small_build_leaves_the_conversation_in_sight(stage: Stage) -> None:
+    presented(stage, turn("Never."))
+
+    async def act(seat: Seat) -> None:
+        await built(seat)
+        await seat.rest()
+        panel = await seat.opened(RunPanel)
+        await seat.until(lambda: panel.query_one("#frame").region.height < 10)
+        assert panel.query_one("#frame").region.bottom == 23
+        assert "Plan ready for review." in seat.text()
+
+    stage.show(act, GOING_ON, size=(80, 24))
 
 
 def test_a_build_of_the_command_line_asks_no_model(verified: Stage) -> None:

@@ -70,6 +70,7 @@ from assent.tui.status import (
 )
 from assent.tui.textual_internals import TerminalDriver, exit_without_terminal
 from assent.tui.theme import TEXTUAL, THEMES, begin_with_theme, detect_theme
+from assent.tui.verification import Verification
 from assent.tui.workers import FRAME_S, BackgroundTasks, Coalescer
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ TICK_S: Final = 0.5
 # Ends of a turn after which what waits is said.
 GOES_ON: Final = ("", "end", "presented", "declined")
 ANSWER_KEPT: Final = "That question is no longer open. Your answer is in the prompt, unsent."
-VERIFYING: Final = "Asking the model to verify the build."
 PASTE_CUT: Final = "Paste too long: only the first 4,000,000 characters were kept."
 
 
@@ -107,6 +107,7 @@ class TerminalApp(BaseApp):
         self.status_poller = StatusPoller(self.session_controller, self.messages, self)
         self.deferred: DeferredActions = DeferredActions(self)
         self.hints = ExpiringHints(lambda: self.conversation)
+        self.verification: Verification = Verification(self)
         self.status_snapshot = StatusSnapshot(mode=start.mode or "plan", model=start.model)
         self.choices = host.choices()
         self.side_wanted = self.choices.sidebar
@@ -235,6 +236,7 @@ class TerminalApp(BaseApp):
                     self.conversation.begin(record.session)
                     self.hints.turn_began()
                 self.session_controller.turn.begin(record.session, self.host.notify_after)
+                self._tell_panels(message)
                 self.draw_status()
             case TurnOver():
                 self._turn_over(message)
@@ -266,6 +268,8 @@ class TerminalApp(BaseApp):
                 raise AssertionError(f"unhandled message {message!r}")
 
     def _turn_over(self, message: TurnOver) -> None:
+        self.verification.turn_over()
+        self._tell_panels(message)
         error, why = message.error, self.session_controller.turn.why
         presented, failed = self.session_controller.turn.end()
         if failed and error is not None:
@@ -293,10 +297,13 @@ class TerminalApp(BaseApp):
         self.send_queued()
         return True
 
-    def _run_activity(self, message: RunBegan | RunActivity | RunOver) -> None:
+    def _tell_panels(self, message: Message) -> None:
         for screen in self.screen_stack:
             if isinstance(screen, PanelScreen):
                 screen.hear(message)
+
+    def _run_activity(self, message: RunBegan | RunActivity | RunOver) -> None:
+        self._tell_panels(message)
         if not isinstance(message, RunOver):
             return
         if message.error is not None:
@@ -312,7 +319,8 @@ class TerminalApp(BaseApp):
             self.hints.run_ended()
             self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
             self._show_steps(message.plan_id)
-            self._verify(message.plan_id, built=message.verb == "build" and done.outcome == "done")
+            built = message.verb == "build" and done.outcome == "done"
+            self.verification.begin(message.plan_id, built=built)
         self._rest()
 
     def _show_steps(self, plan_id: str) -> None:
@@ -324,26 +332,6 @@ class TerminalApp(BaseApp):
                 lambda: engine.plan_steps.current(engine.plans.find(plan_id)),
                 lambda steps: self.add_note(*built_step_lines(steps)) if steps else None,
             )
-
-    @property
-    def verifies(self) -> bool:
-        """Whether the model is asked to verify what was built."""
-        chosen = self.session_controller.verifies
-        return self.host.verifies if chosen is None else chosen
-
-    def toggle_verify(self) -> None:
-        """Turns that on or off for this screen."""
-        self.session_controller.verifies = not self.verifies
-
-    def _verify(self, plan_id: str, *, built: bool) -> None:
-        """Asks the model of the plan's session to verify what was built."""
-        sitting = self.session_controller
-        record = sitting.record
-        own = record is not None and plan_id != "" and record.plan_id == plan_id
-        if built and own and self.verifies and self.status_snapshot.model and not sitting.at_work:
-            self.add_note(Line("dim", VERIFYING))
-            with self.failing():
-                sitting.verify()
 
     def _rewound(self, rewound: RewoundSession) -> None:
         """Shows the session that went back with its files, and its message in the prompt again."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from assent.tui.session_controller import SessionController
     from assent.tui.shell_controller import ShellController
     from assent.tui.status import StatusSnapshot
+    from assent.tui.verification import Verification
     from assent.tui.workers import BackgroundTasks, Coalescer
 
 R = TypeVar("R")
@@ -93,6 +94,7 @@ class AppContext(Protocol):
     session_controller: "SessionController"
     run_controller: "RunController"
     shell_controller: "ShellController"
+    verification: "Verification"
     status_snapshot: "StatusSnapshot"
     commands: "tuple[CommandInfo, ...]"  # ours
     own_commands: "tuple[Completion, ...]"  # the user's, in addition to ours
@@ -157,10 +159,6 @@ class AppContext(Protocol):
     def refresh_status(self) -> None: ...
 
     # What is done.
-
-    @property
-    def verifies(self) -> bool: ...
-    def toggle_verify(self) -> None: ...
 
     def run_slash(self, text: str, typed: str | None = None) -> None: ...
     def restore_input(self, words: str) -> None: ...

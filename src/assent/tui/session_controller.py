@@ -144,7 +144,6 @@ class SessionController:
         self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
         self.turn = TurnWatcher()
         self.queued = QueuedMessages()
-        self.verifies: bool | None = None  # after a build; None: as the settings say
         self.at_work = False  # a turn is driven, and its end was not reported
         self._wanted_mode = self._usual = start.mode  # of every new session, unless chosen there
         self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said

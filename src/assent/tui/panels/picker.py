@@ -57,9 +57,9 @@ class Picker(Panel[str]):
     Picker #preview { width: 45%; height: 100%; border-left: solid $primary; padding: 0 1; }
     Picker.narrow #preview, Picker.alone #preview { display: none; }
     Picker.narrow.below #lists { layout: vertical; }
-    Picker.narrow.below #list { height: 1fr; }
+    Picker.narrow.below #list { height: auto; max-height: 55%; }
     Picker.narrow.below #preview {
-        display: block; width: 100%; height: 45%; border: none; border-top: solid $primary;
+        display: block; width: 100%; height: 1fr; border: none; border-top: solid $primary;
     }
     """
     AUTO_FOCUS = "#list"

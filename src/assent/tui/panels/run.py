@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import BindingType
-from textual.events import Key, Paste
+from textual.events import Key, Paste, Resize
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -18,7 +18,7 @@ from assent.render.status import run_lines
 from assent.tui.hints import with_screen_commands
 from assent.tui.keys import CONFIRM_KEY, TOO_QUICK
 from assent.tui.line_view import LineView, Section
-from assent.tui.messages import RunActivity, RunBegan, RunOver
+from assent.tui.messages import RunActivity, RunBegan, RunOver, TurnBegan, TurnOver
 from assent.tui.panels.panel import DebouncedPanel
 
 if TYPE_CHECKING:
@@ -32,14 +32,20 @@ RECOVER_KEYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
     "3": ("accept", "Keep everything as it is now and end the run?"),
 }
 STOP: Final = "x"
-RUNNING_HINT: Final = "x stop the command · Esc close; it continues"
+RUNNING_HINT: Final = "x stop the command"
 VERIFY: Final = "V"
 VERIFY_OFF: Final = "V don't verify"
 VERIFY_ON: Final = "V verify"
+VERIFY_STOP: Final = "V stop verifying"
 UNDO: Final = "ctrl+z"  # as everywhere
-HALTED: Final = "1 resume · 2 roll back · 3 accept as is · Esc decide later"
-ENDED: Final = "Ctrl+Z undo · Esc close"
-CLOSED: Final = "Esc close"
+HELP: Final = "question_mark"
+HALTED: Final = "1 resume · 2 roll back · 3 accept as is"
+ENDED: Final = "Ctrl+Z undo"
+CONTINUES: Final = "? keys · Esc close; it continues"
+LATER: Final = "? keys · Esc decide later"
+CLOSED: Final = "? keys · Esc close"
+CHROME: Final = 5  # rows: the frame, the title, the keys and the status line
+MIN_ROWS: Final = 3  # of what it shows, however small the screen is
 ENDS: Final[dict[ReportedOutcome, str]] = {
     "done": "done",
     "partial": "partly done",
@@ -50,10 +56,15 @@ ENDS: Final[dict[ReportedOutcome, str]] = {
 
 
 class RunPanel(DebouncedPanel[str]):
-    """Shows the current run, or the last one; choosing an option takes two keys."""
+    """Shows the current run, or the last one; choosing an option takes two keys.
+
+    It is as high as what it shows, at the bottom: the conversation stays in sight above it.
+    """
 
     DEFAULT_CSS = """
-    RunPanel #all { height: 1fr; margin: 1 0 0 0; }
+    RunPanel { align: center bottom; }
+    RunPanel > #frame { height: auto; max-height: 100%; }
+    RunPanel #all { height: auto; }
     RunPanel #question { height: auto; text-style: bold; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -86,6 +97,8 @@ class RunPanel(DebouncedPanel[str]):
 
     def hear(self, message: Message) -> None:
         """Handles messages about the run."""
+        if isinstance(message, TurnBegan | TurnOver):
+            self._paint()  # it may be about what was built
         if isinstance(message, RunBegan | RunActivity | RunOver):
             if isinstance(message, RunOver):
                 self._asked = ""
@@ -124,9 +137,12 @@ class RunPanel(DebouncedPanel[str]):
             self.action_leave()
         elif key in self._ways():
             self._ask(key)
-        elif key == VERIFY and self._builds():
-            self.terminal.toggle_verify()
+        elif key == VERIFY and (self._builds() or self.terminal.verification.at_work):
+            self.terminal.verification.toggle()
             self._paint()
+        elif key == HELP:
+            app = self.terminal
+            app.open("help", app.commands, app.own_commands, first="run")
         elif key == UNDO and self._can_undo():
             self.dismiss("undo")
             self._open_undo()
@@ -184,11 +200,20 @@ class RunPanel(DebouncedPanel[str]):
         running = self.terminal.run_controller
         return running.at_work and running.watched is not None and running.watched.verb == "build"
 
+    def _is_verified(self) -> bool:
+        """Tells whether the model verifies what was built; not once it was stopped."""
+        verification = self.terminal.verification
+        return verification.at_work and verification.wanted
+
     def _can_undo(self) -> bool:
         running = self.terminal.run_controller
         report = running.report
         built = running.watched is not None and running.watched.verb in ("build", "recover")
         return not running.at_work and built and report is not None and report.outcome == "done"
+
+    def on_resize(self, event: Resize) -> None:
+        super().on_resize(event)
+        self._paint()
 
     def _paint(self) -> None:
         running = self.terminal.run_controller
@@ -197,9 +222,16 @@ class RunPanel(DebouncedPanel[str]):
             return
         self._shown = running.report.run if running.report else ""
         state = "running" if running.at_work else _ended(running.report)
-        self.query_one("#panel-title", Static).update(f"{watched.verb.capitalize()}: {state}")
-        self.query_one("#all", LineView).put(Section("run", watched.lines()))
-        self.query_one("#question", Static).update(self._question())
+        verified = " · the model verifies it" if self._is_verified() else ""
+        title = f"{watched.verb.capitalize()}: {state}{verified}"
+        self.query_one("#panel-title", Static).update(title)
+        question = self._question()
+        self.query_one("#question", Static).update(question)
+        self.query_one("#question").display = bool(question)
+        lines = self.query_one("#all", LineView)
+        taken = CHROME + len(question.split("\n")) * bool(question)
+        lines.styles.max_height = max(self.app.size.height - taken, MIN_ROWS)
+        lines.put(Section("run", watched.lines()))
         self.query_one("#panel-keys", Static).update(self._keys())
 
     def _question(self) -> str:
@@ -211,13 +243,15 @@ class RunPanel(DebouncedPanel[str]):
 
     def _keys(self) -> str:
         if self._builds():
-            verify = VERIFY_OFF if self.terminal.verifies else VERIFY_ON
-            return f"{RUNNING_HINT} · {verify}"
+            verify = VERIFY_OFF if self.terminal.verification.wanted else VERIFY_ON
+            return f"{RUNNING_HINT} · {verify} · {CONTINUES}"
         if self.terminal.run_controller.at_work:
-            return RUNNING_HINT
+            return f"{RUNNING_HINT} · {CONTINUES}"
         if self._halted:
-            return HALTED
-        return ENDED if self._can_undo() else CLOSED
+            return f"{HALTED} · {LATER}"
+        stops = [VERIFY_STOP] if self._is_verified() else []
+        undo = [ENDED] if self._can_undo() else []
+        return " · ".join([*stops, *undo, CLOSED])
 
 
 def _ended(report: "RunReport | None") -> str:

@@ -196,7 +196,12 @@ class MemoryList(Picker):
 class ConfigList(Picker):
     """Lists settings, those that are set first; its result is the command that changes one."""
 
+    DEFAULT_CSS = """
+    ConfigList.narrow.below #list { height: 1fr; max-height: 100%; }
+    ConfigList.narrow.below #preview { height: auto; max-height: 45%; }
+    """
     heading = "Settings"
+    previews = below = True
     keys = "Enter change in your own file · PgUp PgDn page · Esc close"
     ranked = True
     _values: Mapping[str, str] = {}  # by key
@@ -209,6 +214,15 @@ class ConfigList(Picker):
                 one.key, (one.key, visible_line(one.value), one.source, visible_line(one.meaning))
             )
             for one in settings
+        ]
+
+    def preview(self, row: PickerRow) -> Sequence[Line]:
+        """Returns all of what a row may have no room for."""
+        key, value, source, meaning = row.cells
+        return [
+            Line("heading", f"{key} = {value}" if value else key),
+            Line("plain", meaning),
+            Line("dim", f"from: {source}"),
         ]
 
     def chosen(self, row: PickerRow) -> None:
