@@ -37,6 +37,7 @@ class Scale(msgspec.Struct, frozen=True):
     commands: int = 200  # in one scratch copy
     together: int = 200  # sessions of a server with a turn each at once,
     listeners: int = 1_000  # and subscribers to its events
+    keys: int = 200  # typed while a model speaks, and before
     stories: int | None = None  # that are played; all of them
 
 
@@ -66,6 +67,7 @@ QUICK = Scale(  # as little as every figure can be computed from
     commands=22,
     together=5,
     listeners=20,
+    keys=4,
     stories=1,
 )
 

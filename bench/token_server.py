@@ -13,8 +13,11 @@ from bench.model_server import HEAD
 PACE_S = 1 / 200
 
 
-def _read(sock: socket.socket) -> None:
-    """Reads a request to its end, as long as it says that it is."""
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+def _read(sock: socket.socket) -> bytes:
+    """Reads a request to its end, as long as it says that it is; returns its method."""
     seen = sock.recv(1 << 20)
     while b"\r\n\r\n" not in seen and (piece := sock.recv(1 << 20)):
         seen += piece
@@ -23,11 +26,14 @@ def _read(sock: socket.socket) -> None:
     left = int(found[1]) - len(body) if found else 0
     while left > 0 and (piece := sock.recv(1 << 20)):
         left -= len(piece)
+    return head.partition(b" ")[0]
 
 
 def _stream(sock: socket.socket) -> None:
-    """Reads one request, and streams words without end."""
-    _read(sock)
+    """Streams words without end to who sends a message; there is no list of models."""
+    if _read(sock) != b"POST":
+        sock.sendall(NOT_FOUND)
+        return
     sock.sendall(HEAD)
     began, number = time.perf_counter(), 0
     while True:

@@ -30,7 +30,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
     (AssistantMessageBlock("k", "Hel", live=True), ["", "  Hel", "  …"]),
     (ReasoningBlock("k", "one", 3, 2.5), ["", "  ~ thought for 2.5 s: one (3 lines, Ctrl+O)"]),
     (
-        ReasoningBlock("k", "one", 3, live=True),
+        ReasoningBlock("k", "one\ntwo\nthree", 3, live=True),
         ["", "  ~ thinking…", "    │ one", "    │ two", "    │ three"],
     ),
     (ToolCallBlock("k", "read", about="a.py"), ["  ○ read a.py · pending"]),

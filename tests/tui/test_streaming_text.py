@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import StreamDelta, TextPart, ToolResult
@@ -11,7 +13,7 @@ from assent.core.text.secrets import redaction_text
 from assent.render import rows as redaction
 from assent.render.rows import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
 from assent.tui.conversation.blocks import AssistantMessageBlock, ToolCallBlock
-from assent.tui.conversation.timeline import LIVE, Timeline
+from assent.tui.conversation.timeline import MAX_LIVE, MAX_LIVE_ANSWER, Timeline, tail_text
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 PIECE = 64 << 10
@@ -82,32 +84,45 @@ def recorded(seq: int, event: Event) -> StoredEvent:
 
 @pytest.mark.parametrize("piece", ["spam ham ", "spam\n", "s" * 9])
 def test_of_a_long_text_that_still_comes_its_newest_is_shown(piece: str) -> None:
-    feed, pieces = Timeline("s"), [StreamDelta("text", piece)] * (3 * LIVE // len(piece))
+    feed, pieces = Timeline("s"), [StreamDelta("text", piece)] * (2 * MAX_LIVE_ANSWER // len(piece))
     [block] = feed.add_events(pieces)
     assert isinstance(block, AssistantMessageBlock)
     assert block.live
-    assert len(block.text) <= LIVE
+    assert len(block.text) <= MAX_LIVE_ANSWER
     text = piece * len(pieces)
     [whole] = feed.add_events([recorded(1, PartSaid(TextPart(text)))])
     assert whole == AssistantMessageBlock(block.key, text)
 
 
+@given(st.lists(st.sampled_from(["spam ", "ham\n", "e" * 30]), max_size=60), st.integers(8, 90))
+def test_the_newest_of_a_growing_text_begins_at_few_places(pieces: list[str], most: int) -> None:
+    text, begins = "", set[int]()
+    for piece in pieces:
+        text += piece
+        tail = tail_text(text, most)
+        assert text.endswith(tail)
+        assert len(tail) <= most
+        assert len(tail) >= min(len(text), most // 4 - 1)
+        begins.add(len(text) - len(tail))
+    assert len(begins) <= 1 + max(len(text) - most, 0) // (most // 2) + 1
+
+
 def test_a_long_text_that_breaks_off_is_kept_whole() -> None:
     feed = Timeline("s")
-    feed.add_events([StreamDelta("text", "spam\n")] * LIVE)
+    feed.add_events([StreamDelta("text", "spam\n")] * MAX_LIVE)
     blocks = feed.add_events([recorded(1, TurnEnded("interrupted"))])
     assert isinstance(blocks[0], AssistantMessageBlock)
-    assert (blocks[0].text, blocks[0].live) == ("spam\n" * LIVE + "\n", False)
+    assert (blocks[0].text, blocks[0].live) == ("spam\n" * MAX_LIVE + "\n", False)
 
 
 def test_of_much_output_the_newest_is_kept_and_all_lines_are_counted() -> None:
     feed = Timeline("s")
     feed.add_event(recorded(1, CallStarted("c", "shell")))
     for _ in range(4):
-        [block] = feed.add_events([StreamDelta("output", "spam\n")] * LIVE)
+        [block] = feed.add_events([StreamDelta("output", "spam\n")] * MAX_LIVE)
     assert isinstance(block, ToolCallBlock)
-    assert (block.lines, block.brief) == (4 * LIVE, "spam\nspam\nspam")
-    assert len(feed.full(block.key)) <= LIVE
+    assert (block.lines, block.brief) == (4 * MAX_LIVE, "spam\nspam\nspam")
+    assert len(feed.full(block.key)) <= MAX_LIVE
     [over] = feed.add_events([recorded(2, CallEnded("c", "shell", ToolResult("c", "One.\nTwo.")))])
     assert isinstance(over, ToolCallBlock)
     assert (over.lines, feed.full(over.key)) == (2, "One.\nTwo.")

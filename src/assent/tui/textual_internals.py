@@ -6,6 +6,8 @@
 - The file that it writes to: its writer thread ends with the first error, and then nothing ends.
 - Its handling of SIGTSTP and SIGCONT, which waits forever if one comes while the screen writes, and
   leaves the screen unpainted after a stop.
+- How often it paints at most: its timer sleeps for up to two of its periods after each paint, and
+  with sixty a second a key waits that long while a model speaks.
 - What happens to an exception in a handler: there is no hook, and what Textual prints by itself
   shows local variables, which may contain a key.
 
@@ -25,6 +27,7 @@ from time import monotonic
 from typing import Final, cast
 
 from textual import _ansi_sequences as sequences
+from textual import screen as textual_screen
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.app import App
@@ -45,6 +48,10 @@ POLL_INTERVAL_S: Final = (
     0.1  # between two looks at what the parser waits for, such as the rest of an Esc
 )
 READ_BYTES: Final = 1 << 16
+
+# What streams in comes thirty times a second at most (tui.workers), so that few paints are more.
+PAINT_PERIOD_S: Final = 1 / 240
+textual_screen.UPDATE_PERIOD = PAINT_PERIOD_S  # type: ignore[misc]
 
 # Terminals without a protocol for keys send Alt+Enter as an escape and a return, of which
 # Textual would leave the return alone: it would send what should get another line.

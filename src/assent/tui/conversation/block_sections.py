@@ -32,7 +32,6 @@ Full: TypeAlias = Callable[[str], str]
 
 INNER: Final = "    "
 SOON: Final = 0.05  # seconds of a thought below which no time is shown
-TAIL: Final = 3  # lines of a thought that is being thought
 UNFOLD: Final = "Ctrl+O"
 CENT: Final = 0.01
 AT_TERMINAL: Final = "(terminal)"
@@ -163,8 +162,7 @@ def _thought(block: ReasoningBlock, full: Full, unfolded: bool) -> Iterator[Line
         yield from _quoted(full(block.key))
     elif block.live:
         yield Line("dim", f"{INDENT}~ thinking…")
-        tail = full(block.key).strip("\n").split("\n")[-TAIL:]
-        yield from _quoted("\n".join(tail))
+        yield from _quoted(block.brief)
     else:
         more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
         yield Line("dim", f"{INDENT}~ thought{took}: {visible_line(block.brief)}{more}")

@@ -209,6 +209,11 @@ def last_lines(text: str) -> str:
     return "\n".join(map(first_line, lines[-MAX_LAST_LINES:]))
 
 
+def newest_lines(text: str) -> str:
+    """Returns the last lines of a text that still comes, not shortened: it grows at its end."""
+    return "\n".join(text[-TAIL:].strip().split("\n")[-MAX_LAST_LINES:])
+
+
 def count_lines(text: str) -> int:
     """Returns how many lines a text has."""
     return text.strip().count("\n") + 1 if text.strip() else 0

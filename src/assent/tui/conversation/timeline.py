@@ -5,6 +5,7 @@ Text that is still streaming is folded in too.
 
 import re
 from collections.abc import Iterable
+from math import ceil
 from typing import Final
 
 import msgspec
@@ -56,6 +57,7 @@ from assent.tui.conversation.blocks import (
     event_note,
     first_line,
     last_lines,
+    newest_lines,
     rewound_blocks,
     rewound_note,
     seconds_between,
@@ -97,7 +99,10 @@ class StreamingText:
 SHOWN_ELSEWHERE: Final = ("question", "present_plan")
 # Names that the model goes on with; a person needs none of them in a line that is folded.
 _FOR_THE_MODEL: Final = re.compile(r" \(digest [0-9a-f]{64}\)| Id [0-9a-f]{7,}\.")
-LIVE = 64_000  # characters of a text that are shown while it still comes: its newest
+# Characters of a text that are shown while it still comes: its newest. An answer goes on where it
+# was rendered last, so that a long one costs little more than a short one.
+MAX_LIVE: Final = 64_000
+MAX_LIVE_ANSWER: Final = 1 << 20
 _with = msgspec.structs.replace
 
 
@@ -208,12 +213,13 @@ class Timeline:
 
     def _show_live(self, key: str, kind: str, speech: StreamingText, *, over: bool = False) -> None:
         text = speech.shown()
-        text = text if over else tail_text(text)
         if kind == "text":
-            self.blocks[key] = AssistantMessageBlock(key, text, live=True)
+            shown = text if over else tail_text(text, MAX_LIVE_ANSWER)
+            self.blocks[key] = AssistantMessageBlock(key, shown, live=True)
         else:
-            self._full[key] = text
-            self.blocks[key] = ReasoningBlock(key, first_line(text), count_lines(text), live=True)
+            self._full[key] = shown = text if over else tail_text(text, MAX_LIVE)
+            brief = first_line(shown) if over else newest_lines(shown)
+            self.blocks[key] = ReasoningBlock(key, brief, count_lines(shown), live=True)
 
     def _output(self, text: str) -> None:
         """Adds command output to the running call."""
@@ -229,7 +235,7 @@ class Timeline:
             block, text = self.blocks[key], self._full.get(key, "") + "".join(pieces)
             if not isinstance(block, ToolCallBlock) or block.state != "running":
                 continue
-            kept = tail_text(text)
+            kept = tail_text(text, MAX_LIVE)
             self._full[key] = kept
             gone = self._lines.get(key, 0) + text.count("\n") - kept.count("\n")
             self._lines[key] = gone
@@ -459,12 +465,17 @@ def _brief(tool: str, told: str) -> str:
     return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
 
 
-def tail_text(text: str) -> str:
-    """Returns the end of a growing text, from the beginning of a line if possible."""
-    if len(text) <= LIVE:
+def tail_text(text: str, most: int) -> str:
+    """Returns the end of a growing text, from the beginning of a line if possible.
+
+    It begins at the same place until there is half as much again: what was made of it still holds.
+    """
+    over, step = len(text) - most, most // 2
+    if over <= 0:
         return text
-    line = text.find("\n", len(text) - LIVE)
-    return text[line + 1 :] if 0 <= line < len(text) - LIVE // 2 else text[-LIVE:]
+    start = ceil(over / step) * step
+    line = text.find("\n", start, start + step // 2)
+    return text[line + 1 :] if line >= 0 else text[start:]
 
 
 def _is_no(asked: QuestionBlock, answers: tuple[tuple[str, ...], ...] | None) -> bool:
