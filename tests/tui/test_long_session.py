@@ -1,13 +1,23 @@
 """Events in, screen out: a very long session opens and pages, and only what is seen is rendered."""
 
+from collections.abc import Sequence
+
 from tests.tui.harness import Seat, Stage
 from tests.tui.widget_app import Sight, shown
 from textual.strip import Strip
 
 from assent.app.composition import open_engine
-from assent.core.llm import StopReason, TextPart, TokenUsage
+from assent.core.event import EventBody, StoredEvent
+from assent.core.llm import ReasoningPart, StopReason, TextPart, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted
-from assent.tui.conversation.view import ConversationView, load_session, session_events
+from assent.tui.conversation.blocks import UserMessageBlock
+from assent.tui.conversation.earlier_blocks import EarlierBlocks, RenderedBlock
+from assent.tui.conversation.view import (
+    ConversationView,
+    SessionLoaded,
+    load_session,
+    session_events,
+)
 from assent.tui.host import StartOptions
 
 PARTS = 10_000
@@ -24,6 +34,98 @@ def long_session(stage: Stage) -> str:
         engine.sessions.repository().append(record, ends[0], *said, ends[1])
         engine.close()
     return record.slug
+
+
+class Halting(ConversationView):
+    """A conversation that shows earlier blocks only when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(id="conversation")
+        self.halted = True
+        self.portions = 0
+
+    def _read_on(self, earlier: EarlierBlocks) -> None:
+        if not self.halted:
+            super()._read_on(earlier)
+
+    def _add_before(self, earlier: EarlierBlocks, portion: Sequence[RenderedBlock]) -> None:
+        super()._add_before(earlier, portion)
+        self.portions += 1
+
+    def read_on(self, letter: SessionLoaded) -> None:
+        self.halted = False
+        self._read_on(letter.earlier)
+
+
+def thoughts(first: int, last: int) -> list[StoredEvent]:
+    """Returns events of a session that thought much; every thought can be unfolded."""
+    said = [
+        PartSaid(ReasoningPart(f"Thought {n}.\nIn detail {n}."), 0.1) for n in range(first, last)
+    ]
+    return [stored(n, event) for n, event in enumerate(said, first + 1)]
+
+
+def stored(seq: int, event: EventBody) -> StoredEvent:
+    return StoredEvent(seq, "session/s", seq, "2026-01-01T00:00:00.000Z", event)
+
+
+def test_what_is_turned_or_changed_before_it_is_shown_is_shown_so() -> None:
+    paper, letter = Halting(), load_session("s", thoughts(0, 1000))
+
+    async def act(sight: Sight) -> None:
+        paper.open(letter)
+        await sight.until(lambda: "Thought 999." in sight.text())
+        assert not paper.is_complete
+        shown = len(paper.sections)
+        letter.feed.blocks["s:1"] = changed = UserMessageBlock("s:1", "changed meanwhile")
+        paper._again([changed])
+        assert len(paper.sections) == shown  # it has its place, and is not there yet
+        paper.turn_all()
+        paper.add_events(thoughts(1000, 1001))
+        paper.to_start()
+        paper.read_on(letter)
+        await sight.until(lambda: paper.is_complete)
+        await sight.until(lambda: "In detail 1." in sight.text())  # at the beginning, unfolded
+        assert "changed meanwhile" in sight.text()
+        assert "Thought 0." not in sight.text()
+        assert [each.key for each in paper.sections] == list(letter.feed.blocks)
+        assert "In detail 1000." in paper.sections[-1].lines[-1].text
+
+    shown(paper, act, SIZE)
+
+
+def test_the_beginning_is_only_gone_to_while_it_is_wanted() -> None:
+    paper, letter = Halting(), load_session("s", thoughts(0, 1000))
+
+    async def act(sight: Sight) -> None:
+        paper.open(letter)
+        await sight.until(lambda: "Thought 999." in sight.text())
+        paper.to_start()
+        await sight.until(lambda: "Thought 999." not in sight.text())
+        paper.action_scroll_end()
+        paper.read_on(letter)
+        await sight.until(lambda: paper.is_complete)
+        await sight.until(lambda: "Thought 999." in sight.text())
+
+    shown(paper, act, SIZE)
+
+
+def test_of_a_session_that_was_left_nothing_comes_later() -> None:
+    paper, letter = Halting(), load_session("s", thoughts(0, 1000))
+
+    async def act(sight: Sight) -> None:
+        paper.open(letter)
+        await sight.until(lambda: "Thought 999." in sight.text())
+        portion = letter.earlier.render()
+        assert portion
+        paper.begin("other")
+        paper.empty()
+        paper._add_before(letter.earlier, portion)
+        assert paper.portions == 1
+        assert not paper.sections
+        assert paper.is_complete
+
+    shown(paper, act, SIZE)
 
 
 class Counting(ConversationView):
@@ -43,7 +145,12 @@ def test_f124_a_session_of_ten_thousand_parts_opens_and_pages_on_the_screen(stag
 
     async def act(seat: Seat) -> None:
         await seat.shows(f"Words of part {PARTS - 1}.")
+        await seat.press("ctrl+home")  # most of it may not be there yet
+        await seat.shows("Words of part 0.")
+        await seat.until(lambda: seat.app.conversation.is_complete)
         assert seat.app.conversation.rows > PARTS
+        await seat.press("ctrl+end")
+        await seat.shows(f"Words of part {PARTS - 1}.")
         await seat.press("pageup")
         await seat.until(lambda: f"Words of part {PARTS - 1}." not in seat.text())
         await seat.press("ctrl+home")

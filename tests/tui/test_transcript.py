@@ -12,18 +12,12 @@ from assent.app.composition import open_engine
 from assent.core.llm import StopReason, TextPart, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted
 from assent.tui.conversation.blocks import AssistantMessageBlock, Block, UserMessageBlock
+from assent.tui.conversation.earlier_blocks import PORTION, RenderedBlock
 from assent.tui.conversation.timeline import Timeline
 from assent.tui.conversation.view import session_events
 from assent.tui.host import StartOptions
 from assent.tui.line_view import LineView, Section
-from assent.tui.panels.transcript import (
-    FIRST,
-    PORTION,
-    READING,
-    RenderedBlock,
-    TranscriptPanel,
-    TranscriptView,
-)
+from assent.tui.panels.transcript import FIRST, READING, TranscriptPanel, TranscriptView
 from assent.tui.sections import LinePosition
 
 PARTS = 10_000

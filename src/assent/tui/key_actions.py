@@ -191,7 +191,7 @@ KEY_ACTIONS: Final[dict[str, Callable[[AppContext], object]]] = {
     "fold": lambda app: app.conversation.turn_all(),
     "page_back": lambda app: page(app, -1),
     "page_on": lambda app: page(app, 1),
-    "to_start": lambda app: app.conversation.scroll_home(animate=False, force=True),
+    "to_start": lambda app: app.conversation.to_start(),
     "to_end": lambda app: app.conversation.scroll_end(animate=False, force=True),
 }
 LEAVE_ACTION: Final = "clear_or_leave"

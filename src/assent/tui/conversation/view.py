@@ -32,6 +32,7 @@ from assent.tui.conversation.blocks import (
     ScreenNoteBlock,
     TurnEndBlock,
 )
+from assent.tui.conversation.earlier_blocks import EarlierBlocks, RenderedBlock
 from assent.tui.conversation.past_runs import add_with_notes
 from assent.tui.conversation.timeline import Timeline
 from assent.tui.line_view import LineView, Section
@@ -88,7 +89,8 @@ class SessionLoaded(Message):
     """Message: a session with all its events, ready to be shown."""
 
     feed: Timeline
-    sheets: tuple[Section, ...]
+    earlier: EarlierBlocks
+    newest: list[RenderedBlock]
 
 
 def load_session(
@@ -96,11 +98,11 @@ def load_session(
     events: Iterable[StoredEvent],
     notes: Iterable[tuple[int, ScreenNoteBlock]] = (),
 ) -> SessionLoaded:
-    """Folds a whole session; it may be long, so this belongs in a thread."""
+    """Folds a whole session, and renders its end; it may be long: this belongs in a thread."""
     feed = Timeline(session)
     add_with_notes(feed, events, notes)
-    blocks = [block for block in feed.blocks.values() if not isinstance(block, RemovedBlock)]
-    return SessionLoaded(feed, tuple([block_section(block, feed.full) for block in blocks]))
+    earlier = EarlierBlocks(feed)
+    return SessionLoaded(feed, earlier, earlier.render(MAX_BLOCKS_AT_ONCE))
 
 
 def session_events(engine: "Engine", record: SessionRecord) -> list[StoredEvent]:
@@ -117,7 +119,10 @@ def session_events(engine: "Engine", record: SessionRecord) -> list[StoredEvent]
 
 
 class ConversationView(LineView):
-    """A LineView that follows a session. A click unfolds or folds a block."""
+    """A LineView that follows a session. A click unfolds or folds a block.
+
+    A long session is there with its newest blocks; older ones are added before them soon.
+    """
 
     DEFAULT_CSS = """
     ConversationView { height: 1fr; padding: 0 1; }
@@ -127,6 +132,8 @@ class ConversationView(LineView):
         super().__init__(following=True, id=id)
         self.can_focus = False
         self.feed = Timeline()
+        self._earlier = EarlierBlocks(self.feed)
+        self._to_start = False  # the user wants to see the beginning, once it is there
         self._unfolded = False  # everything
         self._turned: set[str] = set()  # blocks that are otherwise
         self._told = 0
@@ -142,23 +149,63 @@ class ConversationView(LineView):
         if self.feed.session != session:
             notes = [one for one in self.feed.blocks.values() if isinstance(one, ScreenNoteBlock)]
             self.feed = Timeline(session)
+            self._earlier = EarlierBlocks(self.feed)
             self.feed.blocks |= {one.key: one for one in notes}
 
     def open(self, message: SessionLoaded) -> None:
         """Shows a session, scrolled to its end."""
-        self.feed = message.feed
+        self.feed, self._earlier = message.feed, message.earlier
+        self._to_start = False
         self._turned.clear()
-        self.show(message.sheets)
+        self.show(self._earlier.take(message.newest, self._sheet))
         if self._unfolded:
             self._again(list(self.feed.blocks.values()))
         blocks = reversed(list(self.feed.blocks.values()))
         self._present(next(filter(_is_presented, blocks), None))
         self.scroll_end(animate=False, immediate=True)
+        self._read_on(self._earlier)
 
     def empty(self) -> None:
         """Shows nothing, for a session that is about to begin."""
         self.feed = Timeline()
+        self._earlier = EarlierBlocks(self.feed)
         self.show(())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the session is shown."""
+        return not self._earlier.missing
+
+    def to_start(self) -> None:
+        """Scrolls to the beginning of the session, also if that is not there yet."""
+        self._scroll(0)
+        self._to_start = not self.is_complete
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._to_start = self._to_start and not new_value
+
+    def _read_on(self, earlier: EarlierBlocks) -> None:
+        """Renders the next of the earlier blocks in a thread."""
+        if earlier is self._earlier:
+            earlier.render_in_background(partial(self.call_later, self._add_before, earlier))
+
+    def _add_before(self, earlier: EarlierBlocks, portion: Sequence[RenderedBlock]) -> None:
+        """Adds rendered blocks before those that are shown, unless another session is shown."""
+        if earlier is not self._earlier:
+            return
+        to_start = self._to_start
+        sections = earlier.take(portion, self._sheet)
+        self.renew([*sections, *self.sections])
+        turned = [one.block for one in portion if self._looks_otherwise(one.block)]
+        self._again([self.feed.blocks[block.key] for block in turned])
+        if to_start:
+            self.to_start()
+        self.call_after_refresh(self._read_on, earlier)  # once these are painted
+
+    def _looks_otherwise(self, block: Block) -> bool:
+        """Tells whether a block that was rendered folded is to be shown in another way."""
+        return block.key == self._presented or self._unfolded != (block.key in self._turned)
 
     def add_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> list[Block]:
         """Adds events, shows the changed blocks once, and returns them."""
@@ -273,6 +320,7 @@ class ConversationView(LineView):
         return piece.line if piece else None
 
     def _again(self, blocks: Sequence[Block]) -> None:
+        blocks = [block for block in blocks if block.key not in self._earlier.missing]
         known = {sheet.key for sheet in self.sections} if any(map(_gone, blocks)) else set()
         self.put(
             *[self._sheet(block) for block in blocks if not _gone(block) or block.key in known]
