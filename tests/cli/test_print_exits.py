@@ -94,9 +94,13 @@ def test_a_command_that_lacks_a_sandbox_is_1(talker: Talker, mode: str) -> None:
     install = install_command("bubblewrap")
     assert answer.json["next"] == install
     assert answer.json["not_run"] == {"commands": [named], "next": install}
+    assert answer.err.endswith(f"What helps: {install}\n".encode())
+    stream = unsandboxed(talker.world, *say, "--output-format", "stream-json")
+    assert stream.err.endswith(f"What helps: {install}\n".encode())
     text = unsandboxed(talker.world, *say)
     assert (text.code, text.out) == (1, b"I could not.\n")
-    assert f"assent: Not run, because no sandbox works here: {named}. ".encode() in text.err
+    assert f"assent: Not run, because no sandbox works here: {named}.".encode() in text.err
+    assert (b"Nothing was staged" in text.err) is (mode == "plan")
     assert f"next: {install}\n".encode() in text.err
 
 

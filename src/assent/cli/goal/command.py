@@ -37,6 +37,7 @@ from assent.cli.goal.result import (
     compaction_notices,
     draft_notices,
     exit_code,
+    help_text,
     is_of_session,
     not_run_notices,
     refused_notices,
@@ -57,6 +58,7 @@ from assent.core.errors import (
     IllegalState,
     Interrupted,
     ModelError,
+    SandboxRequired,
     StoreError,
     UsageError,
 )
@@ -386,7 +388,8 @@ class GoalTurn:
         if error is not None and self._goal.form == "text":
             self._output.fail(error)
         elif error is not None and ending.error is None:
-            self._output.warn([redact(error.message)])
+            help = [help_text(error.next)] if isinstance(error, SandboxRequired) else []
+            self._output.warn([redact(error.message), *help])
         return exit_code(ending)
 
 

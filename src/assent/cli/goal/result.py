@@ -265,14 +265,19 @@ def turn_error(ending: TurnResult) -> AssentError | None:
         return LimitReached(tally.words, _next(ending))
     if tally.why in _EXITS or not tally.unrun or _presented(ending):
         return None
-    return SandboxRequired(_not_run(tally), _sandbox_help(ending))
+    return SandboxRequired(_not_run(ending), _sandbox_help(ending))
 
 
 def not_run_notices(ending: TurnResult) -> list[str]:
     """Says which commands were not run, and what helps, where the turn's error does not say so."""
     if isinstance(turn_error(ending), SandboxRequired) or not_run_row(ending) is None:
         return []
-    return [_not_run(ending.tally), f"What helps: {_sandbox_help(ending)}"]
+    return [_not_run(ending), help_text(_sandbox_help(ending))]
+
+
+def help_text(command: str) -> str:
+    """Returns what helps against a lack, as a sentence of its own."""
+    return f"What helps: {command}"
 
 
 def not_run_row(ending: TurnResult) -> Row | None:
@@ -281,14 +286,13 @@ def not_run_row(ending: TurnResult) -> Row | None:
     return {"commands": commands, "next": _sandbox_help(ending)} if commands else None
 
 
-def _not_run(tally: TurnTotals) -> str:
-    titles = (*tally.unrun, *tally.uncopied)
+def _not_run(ending: TurnResult) -> str:
+    titles = (*ending.tally.unrun, *ending.tally.uncopied)
     first, more = redact(titles[0]), len(titles) - 1
     others = f", and {more} more {'command' if more == 1 else 'commands'}" if more else ""
+    told = f"Not run, because no sandbox works here: {first}{others}."
     which = "them" if more else "it"
-    return (
-        f"Not run, because no sandbox works here: {first}{others}. Nothing was staged for {which}."
-    )
+    return f"{told} Nothing was staged for {which}." if ending.session.mode == "plan" else told
 
 
 def _sandbox_help(ending: TurnResult) -> str:
