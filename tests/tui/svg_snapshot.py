@@ -30,6 +30,7 @@ CHANGING = (
     (re.compile(r"\b[0-9a-f]{7,64}\b"), "0"),
     (re.compile(r"\b20\d\d-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?)?"), "0"),
     (re.compile(r"\b\d\d:\d\d\b"), "0"),
+    (re.compile(r" {2,14}(just now|\d+ (s|min) ago)\b"), "0"),  # aligned to the right
     (re.compile(r"\b\d+(\.\d)? (s|min) ago\b"), "0"),
 )
 TOOK = re.compile(r"( for| ·)? \d+(\.\d)? s\b")  # which may be told or not, at any length

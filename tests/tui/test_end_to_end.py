@@ -186,7 +186,7 @@ def halts(story: Story) -> None:
     assert kinds[-1] == "run_halted"
     assert story.content("greet.py") == b'print("Hello")\n'
     assert b"notes.txt" not in story.world.files()
-    halted = f"│ halted {story.plan()['digest'][:8]} │"
+    halted = "│ halted │"
     last = (
         screen.answer("Escape", "Build: needs your decision: /recover.", halted, OPEN)
         .rstrip()
@@ -227,5 +227,5 @@ def undoes(story: Story) -> None:
 def leaves(story: Story) -> None:
     """Two keys end it, and say how to go on."""
     screen = story.terminal
-    screen.answer("Escape", "Undo: done.", "│ undone ", OPEN)
+    screen.answer("Escape", "Undo: done.", "│ undone │", OPEN)
     assert f"{CONTINUE_LAST} assent -r greet-the-world" in screen.leave()

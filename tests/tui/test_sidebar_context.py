@@ -96,7 +96,7 @@ def test_a_window_of_unknown_size_has_no_bar() -> None:
     assert [*context_lines(SessionUsage(), TokenUsage(), 0.0, UsageLimits())] == [
         Line("plain", "0 tokens"),
         BLANK,
-        Line("plain", "spent  $0.00"),
+        Line("plain", "spent  nothing"),
     ]
 
 

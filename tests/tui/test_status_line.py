@@ -22,16 +22,17 @@ PENDING = PendingQuestion(
 STANDING = StatusSnapshot("plan", "plan", "plan", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
 
 
-@pytest.mark.parametrize("width", [79, 80, 100, 120, 200])
-def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width: int) -> None:
+@pytest.mark.parametrize("width", [70, 72, 79, 80, 100, 120, 200])
+def test_f4_f126_mode_agent_model_plan_tokens_and_money_always_fit(width: int) -> None:
     pieces = status_parts(STANDING, width)
     assert len(pieces.text) <= width
     assert pieces.mode == "plan"
     told = pieces.text
-    for words in ("plan", "claude-sonnet-5-5", "in review 1a2b3c4d", "$1.24"):
+    for words in ("plan", "claude-sonnet-5-5", "in review", "$1.24"):
         assert words in told, told
-    assert ("131.3k tok" if width == 80 else "123.5k in 7.9k out") in told
-    assert ("agent plan" in told) is (width >= 80)  # the mode says it already
+    assert "1a2b3c4d" not in told, "the digest is where the plan is decided about"
+    assert ("131.3k tok" if width == 72 else "123.5k in 7.9k out") in told
+    assert ("agent plan" in told) is (width > 70)  # the mode says it already
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_plan_whose_run_was_taken_back_is_not_called_completed(
 ) -> None:
     plan = msgspec.structs.replace(PLAN, state=PlanState.COMPLETED)
     standing = msgspec.structs.replace(STANDING, plan=plan, undone=undone)
-    assert f"│ {words} 1a2b3c4d │" in status_parts(standing, 80).text
+    assert f"│ {words} │" in status_parts(standing, 80).text
 
 
 def test_f11_a_mode_that_is_gone_is_named_with_the_one_that_holds() -> None:
@@ -52,8 +53,7 @@ def test_f11_a_mode_that_is_gone_is_named_with_the_one_that_holds() -> None:
 
 def test_what_is_wide_tells_more() -> None:
     assert status_parts(STANDING, 120).text == (
-        " plan │ agent plan │ anthropic/claude-sonnet-5-5 │ in review 1a2b3c4d "
-        "│ 123.5k in 7.9k out │ $1.24"
+        " plan │ agent plan │ anthropic/claude-sonnet-5-5 │ in review │ 123.5k in 7.9k out │ $1.24"
     )
 
 
@@ -62,13 +62,13 @@ def test_an_agent_that_is_not_the_modes_own_is_called_one_however_narrow_it_is()
         "plan", "plan", "reviewer", "anthropic/claude-sonnet-5-5", RECORD, PLAN
     )
     assert status_parts(standing, 80).text == (
-        " plan │ agent reviewer │ …net-5-5 │ in review 1a2b3c4d │ 131.3k tok │ $1.24"
+        " plan │ agent reviewer │ claude-sonnet-5-5 │ in review │ 131.3k tok │ $1.24"
     )
 
 
 def test_a_model_that_is_a_file_is_called_by_its_last_part() -> None:
     told = status_parts(StatusSnapshot(model="scripted:/tmp/somewhere/demo"), 120).text
-    assert told == " plan │ agent plan │ demo │ no plan │ 0 in 0 out │ $0.00"
+    assert told == " plan │ agent plan │ demo │ no plan"
 
 
 def test_nothing_is_left_out_where_everything_is_long() -> None:
@@ -78,15 +78,13 @@ def test_nothing_is_left_out_where_everything_is_long() -> None:
     )  # fmt: skip
     told = status_parts(standing, 80, working=True).text
     for words in ("careful-with-secrets (auto-edit)", "working", "2 to answer", "reviewer-o",
-                  "name-o3", "in review 1a2b3c4d", "131.3k tok", "$1.24"):  # fmt: skip
+                  "name-o3", "in review", "131.3k tok", "$1.24"):  # fmt: skip
         assert words in told, told
 
 
 def test_what_is_not_known_is_not_said_to_be_free() -> None:
     new = StatusSnapshot()
-    assert (
-        status_parts(new, 80).text == " plan │ agent plan │ no model │ no plan │ 0 in 0 out │ $0.00"
-    )
+    assert status_parts(new, 80).text == " plan │ agent plan │ no model │ no plan"
     unknown = SessionRecord("s", "w", "greet", "plan", "then", "then", 1, cost=None)
     assert status_parts(StatusSnapshot(record=unknown), 80).text.endswith("cost unknown")
 
@@ -94,4 +92,5 @@ def test_what_is_not_known_is_not_said_to_be_free() -> None:
 @pytest.mark.parametrize("state", PlanState)
 def test_every_state_of_a_plan_has_a_word(state: PlanState) -> None:
     plan = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, state)
-    assert len(status_parts(StatusSnapshot(plan=plan), 80).rest) == 5
+    *_, word = status_parts(StatusSnapshot(plan=plan), 80).rest
+    assert word not in ("", "no plan", "no model")

@@ -11,6 +11,7 @@ from tests.tui.widget_app import Sight, shown
 from assent.app.composition import open_engine
 from assent.core.llm import StopReason, TextPart, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted
+from assent.tui.commands.session import NO_TRANSCRIPT
 from assent.tui.conversation.blocks import AssistantMessageBlock, Block, UserMessageBlock
 from assent.tui.conversation.earlier_blocks import PORTION, RenderedBlock
 from assent.tui.conversation.timeline import Timeline
@@ -81,7 +82,7 @@ def test_without_a_session_there_is_none(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.shows("F9 or /demo")  # comes by itself, below what is there
         await seat.press("f3")
-        await seat.shows("No session is open.")
+        await seat.shows(NO_TRANSCRIPT)
 
     stage.show(act)
 

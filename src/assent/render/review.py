@@ -411,9 +411,9 @@ def rehearsed_lines(review: Review) -> Iterator[Line]:
         yield BLANK
 
 
-def progress_lines(review: Review) -> Iterator[Line]:
+def progress_lines(review: Review, *, brief: bool = False) -> Iterator[Line]:
     """Renders the steps and how far they are, if the text has any."""
-    lines = [*step_lines(review.outline.steps)] if review.outline else []
+    lines = [*step_lines(review.outline.steps, brief=brief)] if review.outline else []
     yield from lines
     if lines:
         yield BLANK

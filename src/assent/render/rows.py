@@ -1,5 +1,6 @@
 """Rows: plans, operations and runs as plain objects for `--json`, and operations as text."""
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
@@ -35,6 +36,12 @@ MAX_KEY_CHARS: Final = 20_000
 SMALL: Final = 4096  # characters that may be searched with every piece
 FULL: Final = 1 << 20  # characters of a line that is cut although it has no blank
 _BEGIN, _END = "-----BEGIN ", "-----END "
+
+
+def session_title(record: SessionRecord) -> str:
+    """Returns a session's title, or its goal, on one line that is safe to print."""
+    words = redact(record.title or record.goal or record.slug)
+    return visible_line(re.sub(r"[ \t\r\n]+", " ", words).strip())
 
 
 def redacted_row(value: Value) -> Value:

@@ -101,8 +101,11 @@ def progress_row(steps: Sequence[StepStatus]) -> Row | None:
     }
 
 
-def step_lines(steps: Sequence[StepStatus]) -> Iterator[Line]:
-    """Renders steps under their groups, each with state, score and risk; nothing without steps."""
+def step_lines(steps: Sequence[StepStatus], *, brief: bool = False) -> Iterator[Line]:
+    """Renders steps under their groups, each with state, score and risk; nothing without steps.
+
+    If `brief`, only with what is not usual: the sign has the state, and most steps are simple.
+    """
     row = progress_row(steps)
     if row is None:
         return
@@ -112,21 +115,25 @@ def step_lines(steps: Sequence[StepStatus]) -> Iterator[Line]:
         if one.step.section != section and one.step.group:
             yield from wrapped_lines("plain", visible_line(one.step.group))
         section = one.step.section
-        yield from wrapped_lines(SIGNS[one.state][1], step_text(one))
+        yield from wrapped_lines(SIGNS[one.state][1], step_text(one, brief=brief))
         for problem in one.problems:
             yield from wrapped_lines("risk", f"    {visible_line(problem)}")
     if len(steps) > MAX_LISTED:
         yield Line("dim", f"  and {len(steps) - MAX_LISTED} more")
 
 
-def step_text(one: StepStatus) -> str:
-    """Returns a step on one line."""
-    facts = [WORDS[one.state]]
+def step_text(one: StepStatus, *, brief: bool = False) -> str:
+    """Returns a step on one line; if `brief`, only with facts that are not usual."""
+    usual = brief and one.state in ("pending", "completed")
+    facts = [] if usual else [WORDS[one.state]]
     if one.step.after:
         facts.append(f"after {', '.join(one.step.after)}")
-    if one.score is not None:
+    if one.score is not None and not brief:
         facts.append(f"complexity {one.score} of {MAX_SCORE}")
-    if one.risk is not None:
+    elif one.score is not None and complexity(one.score) != "simple":
+        facts.append("complex" if complexity(one.score) == "complex" else "medium complexity")
+    if one.risk is not None and not (brief and one.risk == "low"):
         facts.append(f"{one.risk} risk")
-    words = f"{SIGNS[one.state][0]} {one.step.id} {one.step.title} ({', '.join(facts)})"
+    told = f" ({', '.join(facts)})" if facts else ""
+    words = f"{SIGNS[one.state][0]} {one.step.id} {one.step.title}{told}"
     return f"  {visible_line(words)}"

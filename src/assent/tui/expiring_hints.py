@@ -15,7 +15,7 @@ from assent.tui.result_messages import (
     plan_state_text,
 )
 from assent.tui.session_controller import CONTINUE_HINT
-from assent.tui.session_opening import CUT_OFF, OTHERS_WAIT
+from assent.tui.session_opening import CUT_OFF
 from assent.tui.status import StatusSnapshot
 
 AFTER_A_RUN: Final = frozenset(UNDO_HINTS.values())
@@ -41,8 +41,6 @@ class ExpiringHints:
     def take(self, now: StatusSnapshot) -> None:
         """Drops what no longer holds now: something may have happened in another terminal."""
         before, self._before = self._before, now
-        if before.waiting and not now.waiting:
-            self._drop(lambda text: text.endswith(OTHERS_WAIT))
         plan = now.plan
         waits = plan is not None and plan.state is PlanState.AWAITING_APPROVAL and not now.approved
         self._view().hint_at_review(waits)

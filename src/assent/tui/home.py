@@ -7,9 +7,8 @@ import msgspec
 
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, time_ago
-from assent.render.rows import session_state
+from assent.render.rows import session_state, session_title
 from assent.tui.sidebar.context import model_name
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def _hints(home: Home) -> Sequence[str]:
 
 
 def _entry(record: SessionRecord, now: str) -> SessionEntry:
-    title = visible_line(" ".join(redact(record.title or record.goal or record.slug).split()))
+    title = session_title(record)
     if len(title) > MAX_TITLE_CHARS:
         title = f"{title[: MAX_TITLE_CHARS - 1]}…"
     state = session_state(record)

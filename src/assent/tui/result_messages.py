@@ -166,7 +166,9 @@ def built_step_lines(steps: Sequence[StepStatus]) -> list[Line]:
     row = progress_row(steps)
     if row is None:
         return []
-    shown = [Line(SIGNS[one.state][1], redact(step_text(one))) for one in steps[:MAX_STEPS]]
+    shown = [
+        Line(SIGNS[one.state][1], redact(step_text(one, brief=True))) for one in steps[:MAX_STEPS]
+    ]
     more = len(steps) - len(shown)
     rest = [Line("dim", f"  and {more} more: /status")] if more > 0 else []
     return [Line("plain", f"Steps: {progress_text(row)}"), *shown, *rest]

@@ -21,7 +21,6 @@ from assent.tui.session_controller import CONTINUE_HINT
 from assent.tui.status import StatusSnapshot
 
 CUT_OFF: Final = f"The last turn did not finish: {CONTINUE_HINT}."
-OTHERS_WAIT: Final = "to answer in other sessions: /waiting."
 
 
 class OpeningApp(AppContext, Protocol):
@@ -166,9 +165,6 @@ class SessionOpening:
             self._say_where(standing, asked=bool(own))
         if own and not app.at_work:
             app.has_pending_question()
-        elif standing.waiting and not own and record is not None:  # else the home says so
-            others = f"{len(standing.waiting)} {OTHERS_WAIT}"
-            app.add_note(Line("risk", others))
 
     def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:
         """Shows the state of the plan, and that a turn was cut off, unless shown already."""

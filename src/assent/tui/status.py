@@ -128,7 +128,6 @@ def undone_amount(engine: "Engine", plan: PlanRecord | None) -> "UndoneAmount":
 # The status line: mode, agent, model, plan, tokens and cost, at any width.
 
 
-DIGEST: Final = 8
 MIN_MODEL_CHARS: Final = 8  # letters that are left of a model's name
 GAP: Final = " │ "
 _STATES: Final = {
@@ -169,8 +168,10 @@ def status_parts(standing: StatusSnapshot, width: int, *, working: bool = False)
     usage = standing.usage
     tokens = f"{short_token_count(usage.input)} in {short_token_count(usage.output)} out"
     sparse = f"{short_token_count(usage.input + usage.output)} tok"
-    asked = len(standing.waiting)
+    asked = len(standing.own_questions)
     waiting = f"{asked} to answer" if asked else ""
+    others = len(standing.waiting) - asked
+    elsewhere = f"{others} to answer elsewhere" if others else ""
     work = "working" if working else ""
     # Where it is narrow, an agent that the mode says already is not said twice.
     named = f"agent {agent}"
@@ -188,7 +189,18 @@ def status_parts(standing: StatusSnapshot, width: int, *, working: bool = False)
     short = paid if standing.cost is not None else "cost ?"
     for of_agent, of_model, of_tokens in ways:
         spent = paid if of_tokens == tokens else short
-        rest = (work, waiting, of_agent, of_model, _plan(standing.plan, standing), of_tokens, spent)
+        if standing.cost == 0 and not usage.input + usage.output:
+            of_tokens = spent = ""  # nothing was sent yet
+        rest = (
+            work,
+            waiting,
+            elsewhere,
+            of_agent,
+            of_model,
+            _plan(standing.plan, standing),
+            of_tokens,
+            spent,
+        )
         pieces = StatusParts(shown, tuple(filter(None, rest)))
         if cell_len(pieces.text) <= width:
             return pieces
@@ -213,7 +225,7 @@ def _plan(plan: PlanRecord | None, standing: StatusSnapshot) -> str:
     if plan is None:
         return "no plan"
     state = "approved" if standing.approved else _UNDONE[standing.undone] or _STATES[plan.state]
-    return f"{state} {plan.digest[:DIGEST]}" if plan.digest else state
+    return state
 
 
 class StatusLine(Static):

@@ -9,8 +9,8 @@ from typing import Final
 from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line
+from assent.render.rows import session_title
 from assent.tui.commands.info import run_cli_command
 from assent.tui.context import AppContext
 from assent.tui.panels.panel import ConfirmPanel
@@ -18,6 +18,7 @@ from assent.tui.panels.session_list import require_session
 from assent.tui.session_controller import BUSY
 from assent.tui.theme import THEMES
 
+NO_TRANSCRIPT = "No transcript yet: it begins with your first message."
 NONE_YET = "No session is open. Send a message or choose a session first."
 
 
@@ -87,8 +88,10 @@ def rewind(app: AppContext, rest: str) -> None:
 
 def transcript(app: AppContext, rest: str) -> None:
     """Opens the whole conversation in a pager."""
-    record = current(app.session_controller.record)
-    app.open("transcript", app.conversation.feed, redact(record.title or record.goal))
+    record = app.session_controller.record
+    if record is None:
+        raise NotFound(NO_TRANSCRIPT)
+    app.open("transcript", app.conversation.feed, session_title(record))
 
 
 def export(app: AppContext, rest: str) -> None:

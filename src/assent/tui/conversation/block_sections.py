@@ -46,6 +46,7 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "error": ("✗", "risk"),
     "declined": ("✗", "plain"),
 }
+WAITS: Final = "waits for your answer"
 _RESTS: Final = {  # how a session that works for another ended
     "end": "finished",
     "presented": "presented its plan",
@@ -117,6 +118,8 @@ def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
             pass  # the question itself is shown, and its answer
         case ToolCallBlock():
             yield from _called(block, full, unfolded)
+        case QuestionBlock(state="open", of_call=True) if not unfolded:
+            pass  # it is below the conversation, and its call says that it waits
         case QuestionBlock():
             yield BLANK
             yield from _asked(block)
@@ -171,7 +174,9 @@ def _thought(block: ReasoningBlock, full: Full, unfolded: bool) -> Iterator[Line
 def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
     sign, style = _SIGNS[block.state]
     about = f" {visible_line(block.about)}" if block.about else ""
-    state = "failed" if block.state == "error" else block.state
+    state: str = "failed" if block.state == "error" else block.state
+    if block.waits and state in ("pending", "running"):
+        state = WAITS
     word = "" if block.state == "completed" else f" · {state}"
     staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
     timed = block.seconds >= INSTANT and block.state != "declined"
@@ -273,10 +278,12 @@ def short_token_count(tokens: int) -> str:
 
 
 def cost_text(cost: float | None) -> str:
-    """Returns a cost in dollars; an unknown cost is never shown as free."""
+    """Returns a cost in dollars; an unknown one is never free, and none is $0.00."""
     if cost is None:
         return "cost unknown"
-    return dollars_text(cost) if 0 < cost < CENT else f"${cost:.2f}"
+    if not cost:
+        return "free"
+    return dollars_text(cost) if cost < CENT else f"${cost:.2f}"
 
 
 def duration_text(took: float) -> str:

@@ -87,6 +87,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     verdict: str = ""
     decided: str = ""  # who decided, and why
+    waits: bool = False  # for the answer to a question about it
 
 
 class QuestionBlock(msgspec.Struct, frozen=True):
@@ -99,6 +100,7 @@ class QuestionBlock(msgspec.Struct, frozen=True):
     answers: tuple[tuple[str, ...], ...] = ()
     by: str = ""
     child: str = ""  # the name of the child that asks
+    of_call: bool = False  # whether a call may run, which is shown as waiting
 
 
 class ChildSessionBlock(msgspec.Struct, frozen=True):

@@ -307,7 +307,7 @@ class Timeline:
             case QuestionAsked(id=id, call=call, questions=questions):
                 self._asked[id] = key = self._new()
                 self._held[id] = (call, self._at)
-                self._put(QuestionBlock(key, id, questions))
+                self._put(QuestionBlock(key, id, questions, of_call=self._wait(call, True)))
             case QuestionAnswered(id=id, answers=answers, by=by):
                 self._answered(id, answers, by)
             case ChildStarted(child=child, title=title, background=background):
@@ -403,6 +403,14 @@ class Timeline:
         self._calls[call] = key = self._new()
         return ToolCallBlock(key, redact(tool))
 
+    def _wait(self, call: str, waits: bool) -> bool:
+        """Has a call wait for an answer, or no more; tells whether that can be seen."""
+        block = self.blocks.get(self._calls.get(call, ""))
+        if not isinstance(block, ToolCallBlock) or block.tool == "question":
+            return False
+        self._put(_with(block, waits=waits))
+        return True
+
     def _child(self, session: str) -> ChildSessionBlock | None:
         block = self.blocks.get(self._children.get(session, ""))
         return block if isinstance(block, ChildSessionBlock) else None
@@ -413,6 +421,7 @@ class Timeline:
             call, since = self._held.get(id, ("", ""))
             waited = self._waited.get(call, 0.0)
             self._waited[call] = waited + seconds_between(since, self._at)
+            self._wait(call, False)
             if _is_no(block, answers):
                 self._declined.add(call)
             state = "unanswered" if answers is None else "answered"

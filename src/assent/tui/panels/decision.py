@@ -53,6 +53,7 @@ class DecisionPanel(DebouncedPanel[str]):
     DecisionPanel.wide > #frame { max-width: 240; }
     DecisionPanel.low #context { border: none; max-height: 2; color: $text-muted; }
     DecisionPanel.low.asks #context { max-height: 1; }
+    DecisionPanel.asks #panel-keys { color: $text; }
     DecisionPanel.alone #context, DecisionPanel.tiny #context { display: none; }
     DecisionPanel.tiny #panel-title { max-height: 3; }
     DecisionPanel.tiny.rests #panel-keys { max-height: 1; }

@@ -39,6 +39,7 @@ class PickerRow(msgspec.Struct, frozen=True):
     cells: tuple[str, ...]
     group: str = ""
     also: str = ""  # what a person may know it by, too
+    name: str = ""  # what it is called where it is asked about
 
 
 class PickerLineView(LineView, inherit_bindings=False):

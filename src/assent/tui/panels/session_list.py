@@ -4,6 +4,7 @@ A rewind goes back to before an earlier message.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -12,8 +13,8 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import BLANK, Line, local_time, untrusted_lines
-from assent.render.rows import redacted_row, session_row, session_state
+from assent.render.lines import BLANK, Line, local_time, time_ago, untrusted_lines
+from assent.render.rows import session_row, session_state, session_title
 from assent.render.sessions import session_lines, transcript_lines, with_children
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.approval.review import TERMINAL, with_short_digest
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from assent.agent.rewind import RewindPreview
     from assent.agent.rewind_files import FileRewind
 
+AGO_WIDTH = 11  # columns of the longest usual time, such as `10 days ago`
 PLANS_STAY = "Its plans stay, and its runs can still be undone."
 
 
@@ -47,8 +49,13 @@ class SessionList(Picker):
 
     def rows(self) -> Sequence[PickerRow]:
         sessions, here = self.terminal.engine.sessions, self.terminal.session_controller.record
-        records = with_children(sessions.all())
-        return [_row(sessions.now(each), here.session if here else "") for each in records]
+        records = [sessions.now(each) for each in with_children(sessions.all())]
+        now = datetime.now(UTC).isoformat()
+        named = [(session_title(each), time_ago(each.updated_at, now)) for each in records]
+        return [
+            _row(each, here.session if here else "", *names, alike=named.count(names) > 1)
+            for each, names in zip(records, named, strict=True)
+        ]
 
     def preview(self, row: PickerRow) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
@@ -86,7 +93,7 @@ class SessionList(Picker):
         """Asks for a new title."""
         row = self.row
         if row is not None:
-            panel = TextInputPanel(f"Title for session {row.cells[0].strip()}", (), row.cells[-1])
+            panel = TextInputPanel("Title of the session", (), row.name)
             self.terminal.open_panel(panel, lambda words: self._renamed(row, words))
 
     def _renamed(self, row: PickerRow, words: str | None) -> None:
@@ -107,12 +114,12 @@ class SessionList(Picker):
         if here is not None and here.session == row.key:
             self.show_note("This session is open; start another one with /new first.")
             return
-        slug = row.cells[0].strip()
         about = [
-            Line("plain", f"Session {slug} will be removed from the lists."),
+            Line("plain", f"{row.name} ({row.also})"),
+            Line("plain", "The session will be removed from the lists."),
             Line("plain", PLANS_STAY),
         ]
-        panel = ConfirmPanel(f"Delete session {slug}?", about, "delete it")
+        panel = ConfirmPanel("Delete this session?", about, "delete it")
         self.terminal.open_panel(panel, lambda yes: self._deleted(row) if yes else None)
 
     def _deleted(self, row: PickerRow) -> None:
@@ -124,17 +131,17 @@ class SessionList(Picker):
         )
 
 
-def _row(record: SessionRecord, here: str) -> PickerRow:
+def _row(record: SessionRecord, here: str, title: str, ago: str, *, alike: bool) -> PickerRow:
+    """Returns the row of a session; its short name is shown if the row is like another one."""
     sign = "* " if record.session == here else "  "
-    row = redacted_row({"title": record.title or record.goal})
+    slug = visible_line(record.slug)
     cells = (
-        sign + "  " * record.depth + visible_line(record.slug),
+        f"{sign}{ago:>{AGO_WIDTH}}",
         visible_line(record.custom or record.mode),
         session_state(record),
-        local_time(record.updated_at),
-        visible_line(str(row["title"])),
+        f"{'  ' * record.depth}{title}{f' ({slug})' if alike else ''}",
     )
-    return PickerRow(record.session, cells)
+    return PickerRow(record.session, cells, also=slug, name=title)
 
 
 # The rewind panel: earlier messages of the user, to go back to before one of them.

@@ -8,7 +8,6 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from assent.core.text.hidden_chars import visible_line
 from assent.tui.conversation.block_sections import BlockRenderer
 from assent.tui.conversation.blocks import Block
 from assent.tui.conversation.earlier_blocks import PORTION, EarlierBlocks, RenderedBlock
@@ -46,7 +45,7 @@ class TranscriptPanel(Panel[None]):
 
     def __init__(self, feed: Timeline, title: str = "") -> None:
         super().__init__()
-        self._title = " · ".join(filter(None, (HEADING, visible_line(title))))
+        self._title = " · ".join(filter(None, (HEADING, title)))
         self.heading = f"{self._title} · {READING}"
         self._feed = feed
         self._earlier = EarlierBlocks(feed, unfolded=True)

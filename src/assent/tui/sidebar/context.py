@@ -76,7 +76,7 @@ def context_lines(
     yield BLANK
     texts = estimate_texts(estimate) if estimate else ()
     coming = list(zip(("expected", ""), texts, strict=False))
-    rows = [("spent", dollars_text(cost)), *coming, *_left(allowance)]
+    rows = [("spent", _dollars(cost)), *coming, *_left(allowance)]
     yield from table_lines("plain", rows)
 
 
@@ -124,10 +124,15 @@ def _step(took: SessionUsage, total: TokenUsage) -> Iterator[Line]:
         yield Line("plain" if at else "dim", "  ".join([name.ljust(widths[0]), *right]))
 
 
+def _dollars(amount: float | None) -> str:
+    """Returns an amount in dollars; none is said, and not shown as $0.00."""
+    return "nothing" if amount == 0 else dollars_text(amount)
+
+
 def _left(allowance: UsageLimits) -> Iterator[tuple[str, str]]:
     if allowance.dollars:
         left = max(0.0, allowance.dollars - allowance.spent_dollars)
-        yield "budget", f"{dollars_text(left)} left of {dollars_text(allowance.dollars)}"
+        yield "budget", f"{_dollars(left)} left of {dollars_text(allowance.dollars)}"
     if allowance.tokens:
         rest = max(0, allowance.tokens - allowance.spent_tokens)
         yield (

@@ -107,7 +107,7 @@ def review_sections(
     yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
     yield from _filled("missing", missing_note_lines(review.missing))
     yield from _filled(GONE, outdated_comment_lines(review.comments))
-    yield from _filled("steps", progress_lines(review))
+    yield from _filled("steps", progress_lines(review, brief=True))
     yield from _filled("declared", declared_lines(review, digests=False))
     files = file_tree_lines([*review.operations])
     yield from _filled("files", [*files, BLANK] if files else ())
