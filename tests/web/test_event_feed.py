@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from assent.core.event import StoredEvent
 from assent.web.event_feed import (
     MAX_WAITING,
@@ -91,6 +93,64 @@ def test_everybody_gets_what_they_want_once_and_in_order() -> None:
         for key, all in wanted.items():
             for each in heard[key]:
                 assert await each == list(all)
+        assert feed.subscribers == 0
+
+    run(story)
+
+
+class Connection:
+    """A connection that can send at once, except where it has to be waited for."""
+
+    def __init__(self, takes: Callable[[int], bool]) -> None:
+        self.positions: list[int] = []
+        self.at_once = 0
+        self._takes = takes
+        self._asked = 0
+
+    def send_now(self, body: bytes) -> bool:
+        assert body  # an empty chunk would end the answer
+        self._asked += 1
+        if not self._takes(self._asked):
+            return False
+        self.at_once += 1
+        self.send(body)
+        return True
+
+    def send(self, body: bytes) -> None:
+        lines = body.splitlines()
+        self.positions += [int(line[4:]) for line in lines if line.startswith(b"id: ")]
+
+    async def follow(self, feed: EventFeed, wanted: FeedFilter, last: int) -> None:
+        sent = feed.subscribe(wanted, 0, self.send_now)
+        while not self.positions or self.positions[-1] < last:
+            yielded = asyncio.ensure_future(anext(sent))
+            while not yielded.done() and (not self.positions or self.positions[-1] < last):
+                await asyncio.sleep(0.001)
+            if yielded.done():
+                await asyncio.sleep(0.002)  # meanwhile nothing may go before it
+                self.send(yielded.result())
+            else:
+                yielded.cancel()
+                await asyncio.wait([yielded])
+        await sent.aclose()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7, 10_000])
+def test_what_is_sent_at_once_and_what_waits_come_once_and_in_order(every: int) -> None:
+    async def story(log: Log, feed: EventFeed) -> None:
+        log.write(700)
+        all, even = (Connection(lambda asked: asked % every == 0) for _ in "12")
+        followed = asyncio.gather(
+            all.follow(feed, FeedFilter(), 1200), even.follow(feed, FeedFilter("even"), 1200)
+        )
+        await subscribed(feed, 2)
+        for _ in range(50):
+            log.write(10)
+            await asyncio.sleep(0.005)
+        await followed
+        assert all.positions == list(range(1, 1201))
+        assert even.positions == list(range(2, 1201, 2))
+        assert bool(all.at_once) == (every < 10)
         assert feed.subscribers == 0
 
     run(story)

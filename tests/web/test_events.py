@@ -1,6 +1,7 @@
 """The event stream: nothing is lost or repeated, whoever did it, and a slow reader harms nobody."""
 
 import http.client
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -175,3 +176,43 @@ def test_f28_a_stream_tells_when_the_file_of_a_plan_changes(server: Served) -> N
         file.unlink()
         one.until("plan_file")
     assert browser.get("/events?plan=none", 404)["error"] == "not_found"
+
+
+def pieces(client: Client, version: str) -> Iterator[bytes]:
+    """Yields what a stream of events sends, read byte by byte as the version of HTTP frames it."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in client.headers.items())
+    asked = f"GET /api/v1/events HTTP/{version}\r\nHost: {client.address}\r\n{head}\r\n"
+    host, _, port = client.address.partition(":")
+    with socket.create_connection((host, int(port)), WAIT_S) as sock, sock.makefile("rb") as answer:
+        sock.sendall(asked.encode())
+        told = b"".join(iter(answer.readline, b"\r\n")).lower()
+        assert told.startswith(b"http/1.1 200 ")
+        assert (b"transfer-encoding: chunked" in told) == (version == "1.1")
+        yield b""
+        while version == "1.0":
+            yield answer.readline()
+        while True:
+            size = int(answer.readline(), 16)
+            assert size  # the stream goes on
+            yield answer.read(size)
+            assert answer.read(2) == b"\r\n"
+
+
+def test_chunks_that_are_sent_at_once_are_framed_as_all_others(world: World) -> None:
+    script(world, *(turn("Hello there") for _ in "123"))
+    heard: dict[str, bytes] = {}
+    with served(world) as server:
+        browser = server.browser()
+        streams = {version: pieces(browser, version) for version in ("1.0", "1.1")}
+        for version, sent in streams.items():
+            heard[version] = next(sent)
+        for number in (1, 2, 3):
+            idle(browser, start(browser)["session"])
+            for version, sent in streams.items():
+                while heard[version].count(b"event: message_finished\n") < number:
+                    heard[version] += next(sent)
+        for sent in streams.values():
+            sent.close()  # type: ignore[attr-defined]
+    recorded = {version: re.findall(rb"id: \d+", sent) for version, sent in heard.items()}
+    assert recorded["1.0"] == recorded["1.1"][: len(recorded["1.0"])]
+    assert len(recorded["1.0"]) > 20

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.web.caller import caller_secret, cookie_secret, csrf_token, find_access
+from assent.web.chunks import SendNow, chunk_sender
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
 from assent.web.errors import TooBusy
 from assent.web.event_feed import HEARTBEAT, EventQuery, FeedFilter, FeedMessage
@@ -122,10 +123,12 @@ async def _events(server: Server, request: Request) -> Response:
         workspace, slug = await server.run(partial(_followed, server, wanted))
         plan = await server.run(lambda: server.find_plan(wanted.plan)) if wanted.plan else None
         wants = StreamFilter(workspace, wanted.session, slug)
-        sent = server.feed.subscribe(wants, after)
+        secret = caller_secret(server, request)
+        send_now = _while_valid(server, secret, chunk_sender(request.scope))
+        sent = server.feed.subscribe(wants, after, send_now)
         if plan is not None:
             sent = server.plan_files.follow(*plan, sent)
-        allowed = _while_allowed(server, caller_secret(server, request), sent)
+        allowed = _while_allowed(server, secret, sent)
         return StreamingResponse(allowed, media_type="text/event-stream")
     except AssentError as error:
         return error_response(error)
@@ -156,6 +159,13 @@ class StreamFilter(FeedFilter, frozen=True):
             return True
         ours = self.workspace in {"", message.workspace}
         return ours and bool(self.slug) and message.session == self.slug
+
+
+def _while_valid(server: Server, secret: str, send_now: SendNow | None) -> SendNow | None:
+    """Has nothing more sent at once when a cookie or token is no longer valid: the stream ends."""
+    if send_now is None:
+        return None
+    return lambda body: server.access.is_valid(secret) and send_now(body)
 
 
 async def _while_allowed(

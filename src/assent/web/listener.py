@@ -19,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from assent.core.errors import UsageError
 from assent.render.rows import encoded, error_row
+from assent.web.chunks import with_chunks
 from assent.web.guard import SAFE_HEADERS
 
 MAX_HEAD: Final = 32 << 10
@@ -43,7 +44,8 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
 class BoundedProtocol(H11Protocol):
     """HTTP/1.1 whose connections end if a head does not come in time or an answer is not read.
 
-    If there are too many, the one that has been silent for longest makes room for a new one.
+    If there are too many, the one that has been silent for longest makes room for a new one. An
+    application that streams may send chunks itself, by `web.chunks.chunk_sender`.
     """
 
     limits = ConnectionLimits()
@@ -52,9 +54,16 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         super().connection_made(transport)
+        self.app = with_chunks(self.app, self._send_chunk)
         self.silent[self] = None
         self._start("head", self.limits.head_s)
         self._make_room()
+
+    def _send_chunk(self, chunk: bytes) -> bool:
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        self.transport.write(chunk)
+        return True
 
     def _make_room(self) -> None:
         over = len(self.connections) - self.limits.connections
