@@ -1,10 +1,12 @@
 """What the screen shows before a session begins, and what leaving says."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from tests.cli.scripts import turn
 from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import proposed
 from tests.tui.scenes import PERMITTING
 
 from assent.core.session.record import SessionRecord
@@ -103,6 +105,41 @@ def test_what_waits_is_said_at_home(stage: Stage) -> None:
 
     stage.show(asked, StartOptions(mode="ask"))
     stage.show(act)
+
+
+def test_a_plan_that_waits_is_said_at_home(stage: Stage) -> None:
+    proposed(stage, "first")
+
+    async def one(seat: Seat) -> None:
+        await seat.shows("Plan first waits for you: /waiting")
+
+    async def none(seat: Seat) -> None:
+        await seat.shows("? shows the keys")
+        assert "waits for you" not in seat.text()
+
+    stage.show(one)
+    stage.ok("reject", "--note", "not now")
+    stage.show(none)
+
+
+@pytest.mark.parametrize(
+    ("plans", "questions", "told"),
+    [
+        ((), 0, []),
+        (("a",), 0, ["Plan a waits for you: /waiting"]),
+        (("a", "b"), 0, ["2 plans wait for you: /waiting"]),
+        (
+            ("a",),
+            2,
+            ["2 questions wait for your answer: /waiting", "Plan a waits for you: /waiting"],
+        ),
+    ],
+)
+def test_what_waits_is_counted(plans: tuple[str, ...], questions: int, told: list[str]) -> None:
+    asked: Any = ("question",) * questions
+    standing = StatusSnapshot(mode="ask", waiting=asked)
+    lines = words(home_lines(Home("~/work", plans=plans), standing))
+    assert [line for line in lines if "wait" in line] == told
 
 
 def test_a_session_that_is_continued_has_no_home_and_a_new_one_has(stage: Stage) -> None:

@@ -8,7 +8,7 @@ from tests.tui.tmux import OPEN, Tmux, needs_tmux, scripted
 from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded, MessageQueued, StepStarted, TurnStarted
 from assent.tui.host import StartOptions
-from assent.tui.queued_messages import MAX_SHOWN, queued_text
+from assent.tui.queued_messages import DURING_RUN, MAX_SHOWN, WHILE_WORKING, queued_text
 
 LONG_MS = 600_000
 READ = ("read", {"path": "a.txt"})
@@ -229,10 +229,59 @@ def test_a_plan_that_is_presented_while_something_waits_is_revised_first(stage: 
     stage.show(act)
 
 
+async def building(seat: Seat) -> None:
+    """Builds the plan of the session on the screen, and closes the view of the run."""
+    await seat.until(lambda: seat.app.status_snapshot.plan is not None)
+    plan = seat.app.status_snapshot.plan
+    assert plan is not None
+    seat.app.build_plan(plan.plan_id)
+    await seat.shows("│ begun")
+    await seat.press("escape")
+    await seat.until(lambda: len(seat.app.screen_stack) == 1)
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [("true", ["Greet", "turn", "step", "Second", "turn", "step"]), ("false", [])]
+)
+def test_what_is_typed_during_a_run_is_said_when_it_is_over(
+    stage: Stage, end: str, said: list[str]
+) -> None:
+    gate = f"echo begun; until test -e go; do sleep 0.02; done; {end}"
+    check = ("shell", {"command": gate, "stage": True})
+    stage.script(turn("", WRITE_PLAN, check, PRESENT), turn("I have heard it."))
+    stage.run("-p", "--model", stage.model, "Greet")
+    stage.ok("approve", "--digest", str(stage.ok("review")["digest"]))
+
+    async def act(seat: Seat) -> None:
+        await building(seat)
+        await typed(seat, "First")
+        await typed(seat, "Second")
+        await seat.shows(DURING_RUN)
+        await seat.until(lambda: waiting(seat) == ["First", "Second"])
+        await seat.press("up")
+        await seat.until(lambda: seat.app.prompt.text == "Second")
+        await seat.press("ctrl+c", "up")
+        await seat.until(lambda: seat.app.prompt.text == "First")
+        await seat.press("ctrl+c")
+        await typed(seat, "Second")
+        await seat.until(lambda: waiting(seat) == ["Second"])
+        (stage.root / "go").touch()
+        await seat.until(lambda: not seat.app.run_controller.at_work)
+        if said:
+            await seat.shows("I have heard it.")
+            assert story(seat) == said
+        else:
+            await seat.shows("needs your decision")
+            await seat.shows("Enter send")
+            assert waiting(seat) == ["Second"]
+
+    stage.show(act, StartOptions(going_on=True))
+
+
 @pytest.mark.parametrize(("many", "shown"), [(1, 1), (MAX_SHOWN, MAX_SHOWN), (5, MAX_SHOWN)])
 def test_of_many_messages_the_newest_are_shown(many: int, shown: int) -> None:
     texts = tuple(f"number {n}" for n in range(many))
-    lines = queued_text(texts, working=True).plain.split("\n")
+    lines = queued_text(texts, WHILE_WORKING).plain.split("\n")
     assert sum(line.startswith("queued: ") for line in lines) == shown
     assert (lines[0] == f"… {many - shown} more queued") is (many > shown)
     assert f"queued: number {many - 1}" in lines
@@ -240,7 +289,7 @@ def test_of_many_messages_the_newest_are_shown(many: int, shown: int) -> None:
 
 def test_a_secret_and_a_line_break_in_a_message_are_not_shown() -> None:
     key = "AKIA" + "Z7Q4X2M9K1B8W3LP"
-    line = queued_text((f"use {key}\nnow",), working=True).plain
+    line = queued_text((f"use {key}\nnow",), WHILE_WORKING).plain
     assert key not in line
     assert len(line.split("\n")) == 2
 

@@ -146,9 +146,12 @@ def test_esc_closes_the_view_and_the_run_goes_on(stage: Stage) -> None:
         await seat.shows("│ begun")
         await press(seat, "escape")
         assert len(seat.app.screen_stack) == 1
+        await seat.shows("Run in progress")
+        await press(seat, "escape", "escape", "escape")  # shows it, closes it, and shows it
+        await seat.shows("x stop the command")
+        assert seat.app.run_controller.at_work
         (stage.root / "go").touch()
         await rested(seat)
-        seat.app.show_run()
         await seat.shows("│ begun")
         await seat.shows("Build: ")
 

@@ -110,6 +110,32 @@ def test_one_key_turns_it_off_while_it_is_built(verified: Stage) -> None:
     verified.show(act)
 
 
+@pytest.mark.parametrize(("way", "asks"), [("1", 1), ("3", 0)], ids=["resumed", "kept"])
+def test_a_build_that_was_resumed_after_a_halt_is_verified_too(
+    verified: Stage, way: str, asks: int
+) -> None:
+    write_plan, present = PLANS
+    check = ("shell", {"command": "test -e go", "stage": True})
+    verified.script(write_plan, turn("", check), present, turn(FOUND))
+    assert verified.run("-p", "--model", verified.model, "Greet").code == 3
+
+    async def act(seat: Seat) -> None:
+        await built(seat)
+        await seat.shows("needs your decision")
+        assert asked(seat) == 0
+        (verified.root / "go").touch()
+        panel = seat.app.screen
+        assert isinstance(panel, RunPanel)
+        for key in (way, "ctrl+y"):
+            await seat.until(lambda: panel.listening)
+            await seat.press(key)
+        await seat.until(lambda: not seat.app.run_controller.at_work)
+        await seat.rest()
+        assert asked(seat) == asks
+
+    verified.show(act, GOING_ON)
+
+
 def test_one_key_stops_it_while_the_model_verifies(verified: Stage) -> None:
     waits = turn("", ("shell", {"command": "sleep 300", "description": "Wait"}))
     presented(verified, waits, turn("Never."))

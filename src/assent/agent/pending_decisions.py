@@ -40,6 +40,10 @@ class PendingDecisions:
         ]
         return (*self._run(records), *sorted(rest, key=lambda one: (one.at, one.id)))
 
+    def plans(self) -> list[PlanRecord]:
+        """Returns the plans among them, without what a review of each would take."""
+        return [*self._waiting_plans(self._services.plans.records())]
+
     def _run(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
         """Yields the stopped run, unless another process is working on it."""
         repository = self._services.plans.repository()
@@ -59,12 +63,16 @@ class PendingDecisions:
             -1
         ].at
 
-    def _plans(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
+    def _waiting_plans(self, records: list[PlanRecord]) -> Iterator[PlanRecord]:
         for record in records:
             if record.state is not PlanState.AWAITING_APPROVAL or record.undoes:
                 continue
             if self._services.plans.live_text(record) is None:
                 continue  # its file was deleted, and with it the plan
+            yield record
+
+    def _plans(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
+        for record in self._waiting_plans(records):
             try:
                 yield self._plan(record)
             except AssentError as error:

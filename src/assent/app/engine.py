@@ -437,6 +437,10 @@ class Engine(WorkspaceStatus):
         """Returns everything that waits for the user, over all sessions."""
         return self._decisions.all()
 
+    def waiting_plans(self) -> "list[PlanRecord]":
+        """Returns the plans that wait for the user: to be decided about, or to be built."""
+        return self._decisions.plans()
+
     @property
     def max_file(self) -> int:
         """The maximum bytes that are read from one file or stdin that a user names."""

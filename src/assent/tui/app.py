@@ -54,7 +54,13 @@ from assent.tui.messages import (
 )
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
-from assent.tui.queued_messages import QueuedText, QueuedView
+from assent.tui.queued_messages import (
+    AT_REST,
+    DURING_RUN,
+    WHILE_WORKING,
+    QueuedText,
+    QueuedView,
+)
 from assent.tui.result_messages import built_step_lines, run_ended_lines
 from assent.tui.run_controller import RunController
 from assent.tui.session_controller import CONTINUE_HINT, SessionController
@@ -96,6 +102,7 @@ class TerminalApp(BaseApp):
         start = start or StartOptions()
         self.messages = Coalescer(self._have_delivered)
         self._delivered = 0.0  # when messages were delivered last
+        self._goes_on = False  # what was typed during a run is sent when that is over
         self.session_controller = SessionController(host, self.messages, start)
         self.session_controller.seen = lambda: (
             self.conversation.feed.session,
@@ -319,8 +326,12 @@ class TerminalApp(BaseApp):
             self.hints.run_ended()
             self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
             self._show_steps(message.plan_id)
-            built = message.verb == "build" and done.outcome == "done"
+            built = message.builds and done.outcome == "done"
             self.verification.begin(message.plan_id, built=built)
+        goes_on, self._goes_on = self._goes_on, False
+        if goes_on and message.error is None and not self.run_controller.halted:
+            self.send_queued()
+        self.draw_queued()
         self._rest()
 
     def _show_steps(self, plan_id: str) -> None:
@@ -368,7 +379,10 @@ class TerminalApp(BaseApp):
         with self.failing():
             seen = words if typed is None else typed
             images = self.prompt.images_in(seen)
-            if self.session_controller.at_work:
+            # A turn would wait for the run, and could not be taken back meanwhile.
+            during_run = self.run_controller.at_work and self.session_controller.record is not None
+            if self.session_controller.at_work or during_run:
+                self._goes_on = self._goes_on or during_run
                 self.session_controller.queue(words, seen, images)
                 self.draw_queued()
             else:
@@ -395,9 +409,13 @@ class TerminalApp(BaseApp):
 
     def draw_queued(self) -> None:
         """Shows what waits for the next step."""
-        waits = self.session_controller.queued.texts
+        waits, hint = self.session_controller.queued.texts, AT_REST
+        if self.session_controller.at_work:
+            hint = WHILE_WORKING
+        elif self._goes_on:
+            hint = DURING_RUN
         for view in self.screen_stack[0].query(QueuedView):  # there is none before it is mounted
-            view.show_messages(waits, working=self.session_controller.at_work)
+            view.show_messages(waits, hint)
         for prompt in self.screen_stack[0].query(PromptInput):
             prompt.waits = bool(waits)
 

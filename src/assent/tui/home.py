@@ -1,6 +1,6 @@
 """What the screen shows before a session begins: folder, model, what waits, last sessions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -43,6 +43,7 @@ class Home(msgspec.Struct, frozen=True):
     branch: str = ""
     sessions: tuple[SessionEntry, ...] = ()
     more: int = 0  # sessions that are not listed
+    plans: tuple[str, ...] = ()  # names of those that wait to be decided about or built
 
 
 def read_home(host: "ScreenHost", engine: "Engine", now: str) -> Home:
@@ -56,6 +57,7 @@ def read_home(host: "ScreenHost", engine: "Engine", now: str) -> Home:
         host.branch(),
         tuple(shown),
         len(newest) - len(shown),
+        tuple(one.name for one in engine.waiting_plans()),
     )
 
 
@@ -75,12 +77,22 @@ def home_lines(home: Home, standing: "StatusSnapshot") -> list[Line]:
         Line("plain", visible_line(where)),
         Line("dim", f"{visible_line(standing.mode)} mode · {model}"),
     ]
-    if count := len(standing.waiting):
-        decisions = "1 question waits" if count == 1 else f"{count} questions wait"
-        lines += [BLANK, Line("risk", f"{decisions} for your answer: /waiting")]
+    if waits := [*_waiting(home, len(standing.waiting))]:
+        lines += [BLANK, *(Line("risk", f"{words}: /waiting") for words in waits)]
     if home.sessions:
         lines += [BLANK, Line("heading", "Last sessions"), *_session_lines(home)]
     return [*lines, BLANK, *(Line("dim", hint) for hint in _hints(home))]
+
+
+def _waiting(home: Home, questions: int) -> Iterator[str]:
+    """Yields what waits for the user."""
+    if questions:
+        asked = "1 question waits" if questions == 1 else f"{questions} questions wait"
+        yield f"{asked} for your answer"
+    if len(home.plans) == 1:
+        yield f"Plan {visible_line(home.plans[0])} waits for you"
+    elif home.plans:
+        yield f"{len(home.plans)} plans wait for you"
 
 
 def _session_lines(home: Home) -> list[Line]:

@@ -16,6 +16,7 @@ LEAVE: Final = "Ctrl+C again to exit. Everything is saved; `assent -c` continues
 ANSWER: Final = "Waiting for your answer"
 PRESS_AGAIN_TO_LEAVE: Final = "Ctrl+C again to stop it and exit."
 STOP_HINT: Final = "Esc stops it. Ctrl+C three times stops it and exits."
+STOP_RUN_HINT: Final = "Esc shows it, and x stops it. Ctrl+C three times stops it and exits."
 INTERRUPTED: Final = "interrupted"  # the user has asked the work to end, and pressed nothing since
 CONFIRMED_LEAVE: Final = "leave"  # the user has seen what leaving stops
 STOPPING: Final = "Interrupting…"
@@ -43,9 +44,14 @@ def cycle_mode(app: AppContext) -> None:
 
 
 def step_back(app: AppContext) -> None:
-    """Interrupts the current work; if there is none, a second press rewinds."""
+    """Interrupts the current work, but a run is only shown; with none, a second press rewinds.
+
+    Stopping a run halfway takes a question in its panel, which this key closes, too.
+    """
     if is_covered(app):
         app.action_toggle_side()
+    elif app.run_controller.at_work and not app.shell_controller.at_work:
+        app.show_run()
     elif app.at_work:
         app.activity(STOPPING)
         app.messages.work(lambda: interrupt(app))
@@ -113,7 +119,8 @@ def leave_if_empty(app: AppContext) -> None:
 def leave(app: AppContext) -> None:
     """Exits, unless that would stop something that is running."""
     if unfinished_work_text(app):
-        app.add_note(Line("risk", f"{unfinished_work_text(app)} {STOP_HINT}"))
+        hint = STOP_HINT if app.shell_controller.at_work else STOP_RUN_HINT
+        app.add_note(Line("risk", f"{unfinished_work_text(app)} {hint}"))
     else:
         app.exit(0)
 
@@ -148,7 +155,7 @@ def activity_text(app: AppContext, took: float) -> str:
     elif app.session_controller.at_work and has_pending_question(app):
         return ANSWER
     elif app.run_controller.at_work:
-        who = "Run in progress"
+        return f"Run in progress · {took:.0f} s · Esc show it"
     else:
         who = "The model is working"
     return f"{who} · {took:.0f} s · Esc interrupt"

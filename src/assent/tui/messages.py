@@ -81,6 +81,7 @@ class RunOver(Message):
     error: AssentError | None = None
     plan_id: str = ""  # that was built
     rewound: "RewoundSession | None" = None  # the session that went back with it
+    builds: bool = False  # a plan was built, or building it continued
 
 
 class ShellOrigin(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN: Final = 3  # messages above the prompt
 WHILE_WORKING: Final = "sent at the next step · ↑ edit or remove the last"
+DURING_RUN: Final = "sent when the run is over · ↑ edit or remove the last"
 AT_REST: Final = "Enter send · ↑ edit or remove the last"
 
 
@@ -141,21 +142,21 @@ class QueuedView(Static):
         super().__init__("", id=id, markup=False)
         self._shown: tuple[object, ...] = ()
 
-    def show_messages(self, texts: tuple[str, ...], *, working: bool) -> None:
+    def show_messages(self, texts: tuple[str, ...], hint: str) -> None:
         """Shows messages that wait, each on one line; nothing if there are none."""
-        if self._shown == (texts, working):
+        if self._shown == (texts, hint):
             return
-        self._shown = (texts, working)
+        self._shown = (texts, hint)
         self.set_class(bool(texts), "open")
-        self.update(queued_text(texts, working=working))
+        self.update(queued_text(texts, hint))
 
 
-def queued_text(texts: tuple[str, ...], *, working: bool) -> Text:
-    """Returns the lines about messages that wait, the newest last."""
+def queued_text(texts: tuple[str, ...], hint: str) -> Text:
+    """Returns the lines about messages that wait, the newest last, and when they are sent."""
     hidden = len(texts) - MAX_SHOWN
     lines = [f"… {hidden} more queued"] if hidden > 0 else []
     lines += [
         f"queued: {visible_line(' '.join(redact(text).split()))}" for text in texts[-MAX_SHOWN:]
     ]
     text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-    return text.append(f"\n{WHILE_WORKING if working else AT_REST}", "dim")
+    return text.append(f"\n{hint}", "dim")

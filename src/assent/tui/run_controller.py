@@ -157,7 +157,8 @@ def _progress_line(progress: StepProgress) -> Line:
 
 
 PAUSE_S = 0.05
-BUSY = "A run is in progress; wait for it or interrupt its command with Esc."
+RESUMING: Final = ("auto", "resume")
+BUSY = "A run is in progress; wait for it, or stop its command: /run shows it, and x stops it."
 
 
 class RunController:
@@ -178,6 +179,7 @@ class RunController:
         self.watched: RunProgressView | None = None  # the current run, or the last one
         self.report: RunReport | None = None  # how that one ended
         self._rewinds: FileRewind | None = None  # what the last rewind was about
+        self._resumes = False  # the run is continued, and not rolled back or kept as it is
 
     def build(self, plan_id: str, digest: str = "") -> None:
         """Applies an approved plan of operations; with a digest, only that one."""
@@ -185,7 +187,9 @@ class RunController:
 
     def recover(self, way: RecoveryChoice = "auto", run: str = "") -> None:
         """Recovers the unfinished run that the user saw, with the option they chose."""
-        self._start("recover", "", lambda: _taken_up(self._host.engine(), way, run))
+        self._start(
+            "recover", "", lambda: _taken_up(self._host.engine(), way, run), resumes=way in RESUMING
+        )
 
     def undo(self, preview: "UndoPlan", channel: str) -> None:
         """Applies the undo that the user saw and approved."""
@@ -223,10 +227,16 @@ class RunController:
         return self.at_work and self._host.engine().runs.interrupt()
 
     def _start(
-        self, verb: str, plan_id: str, work: "Callable[[], Generator[RunUpdate, None, RunReport]]"
+        self,
+        verb: str,
+        plan_id: str,
+        work: "Callable[[], Generator[RunUpdate, None, RunReport]]",
+        *,
+        resumes: bool = False,
     ) -> None:
         if self.at_work:
             raise Busy(BUSY)
+        self._resumes = resumes
         self.watched, self.report = RunProgressView(verb), None
         self.at_work, self._began = True, monotonic()
         self._thread = Thread(target=self._drive, args=(verb, plan_id, work), name="run")
@@ -239,6 +249,8 @@ class RunController:
         error: AssentError | None = None
         try:
             self.watched = RunProgressView(verb, self._operations(plan_id))
+            if self._resumes and (unfinished := self._host.engine().runs.unfinished()):
+                plan_id = unfinished[0]
             self.report = report = self._driven(work(), self.watched)
             self.watched.end(self._report_lines(report))
             self._host.engine().retention.retain()
@@ -249,7 +261,8 @@ class RunController:
         finally:
             if error is not None and self.watched is not None:
                 self.watched.fail(_on_screen(error))
-            over = RunOver(verb, self.report, error, plan_id, self._rewound(verb))
+            builds = verb == "build" or self._resumes
+            over = RunOver(verb, self.report, error, plan_id, self._rewound(verb), builds=builds)
             self._messages.post(over, self._rest)
 
     def _rewound(self, verb: str) -> RewoundSession | None:
