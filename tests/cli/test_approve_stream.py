@@ -10,7 +10,7 @@ from tests.cli.scripts import MODEL, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.cli.test_run_stream import MAKES, STREAM, TEXT, read, said, streamed, unnamed
 
-from assent.core.errors import run_waits
+from assent.core.errors import RUN_WAITS
 
 
 @pytest.fixture
@@ -121,12 +121,12 @@ def test_no_yes_is_given_to_a_build_that_cannot_begin(
     world.plan("first")
     world.ok("stage", "run", "--script", "false")
     world.approve()
-    halted = world.run("build", "--json").json["run"]
+    world.run("build", "--json")
     world.plan("second")
     world.write("a", b"a\n")
     world.write("b", b"b\n")
     digest = world.propose()
     error = world.no(6, "approve", "--digest", digest, "--build", *options)
-    assert error["message"] == run_waits(halted)
+    assert error["message"] == RUN_WAITS
     assert error["next"] == "assent recover"
     assert not world.ok("plan", "show")["approved"]

@@ -20,7 +20,7 @@ from tests.support import forked_python
 
 from assent.cli.output import as_assent_error, build_interrupted
 from assent.cli.text_plan_build import APPROVAL_KEPT
-from assent.core.errors import run_waits
+from assent.core.errors import RUN_WAITS
 from assent.runs.runs import TAKEN_UP
 
 ALL = [b"a", b"b", b"made1", b"made2"]
@@ -215,7 +215,7 @@ def test_a_signal_while_a_run_is_taken_up_is_answered(
     run = planned.ok("status")["run"]
     assert run["outcome"] == "needs_you"
     told = as_assent_error(KeyboardInterrupt(by.name)).message
-    assert answer.error["message"] == f"{told} {run_waits(run['run'])}"
+    assert answer.error["message"] == f"{told} {RUN_WAITS}"
     assert answer.error["next"] == "assent recover"
     told = planned.run("recover", "--json").json
     assert [row["result"] for row in told["operations"]] == ["done", "failed"]

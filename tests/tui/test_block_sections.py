@@ -83,6 +83,8 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ["", "  Turn failed. It broke.", "  1 in, 1 out · cost unknown · 1.0 s"],
     ),
     (TurnEndBlock("k", "interrupted", "You did."), ["", "  You did."]),
+    (TurnEndBlock("k", "declined", "You said no."), ["", "  You said no."]),
+    (TurnEndBlock("k", "declined"), ["", "  Turn stopped: you denied permission."]),
     (RemovedBlock("k"), []),
 ]
 

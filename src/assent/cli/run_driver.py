@@ -7,7 +7,7 @@ from typing import TypeVar
 from assent.cli.invocation import Invocation
 from assent.cli.output import STATUS_COMMAND, as_assent_error, build_interrupted, run_interrupted
 from assent.cli.terminal import INTERRUPTED, interruptible
-from assent.core.errors import Interrupted, UsageError, run_waits
+from assent.core.errors import RUN_WAITS, Interrupted, UsageError
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import (
@@ -150,8 +150,8 @@ def recover_first(call: Invocation) -> RunReport | None:
     except KeyboardInterrupt as interrupt:
         if not runs.waits_for_person():
             raise
-        waiting = show_progress(call, runs.recover())  # which only says that it waits
-        words = f"{as_assent_error(interrupt).message} {run_waits(waiting.run)}"
+        show_progress(call, runs.recover())  # which only says that it waits
+        words = f"{as_assent_error(interrupt).message} {RUN_WAITS}"
         raise Interrupted(words, "assent recover") from None
 
 

@@ -137,9 +137,7 @@ class RunUnfinished(AssentError):
     word, exit = "needs_you", 6
 
 
-def run_waits(run: object) -> str:
-    """Returns what a RunUnfinished says of a run."""
-    return f"Run {run} is waiting for your decision."
+RUN_WAITS = "A run stopped and is waiting for your decision."  # what a RunUnfinished says
 
 
 class Refused(AssentError):

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from assent.core.errors import (
+    RUN_WAITS,
     STORED,
     AssentError,
     Busy,
@@ -18,7 +19,6 @@ from assent.core.errors import (
     StoreError,
     UntrustedKey,
     WorkspaceMismatch,
-    run_waits,
 )
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
@@ -539,7 +539,7 @@ class Runs(RunStatus):
 
 
 def _undecided(note: PlanRun, why: Sequence[str] = ()) -> RunUnfinished:
-    return RunUnfinished(" ".join(why) or run_waits(note.run), "assent recover")
+    return RunUnfinished(" ".join(why) or RUN_WAITS, "assent recover")
 
 
 def _latest(journal: StoreJournal, run: str) -> list[JournalEntry]:

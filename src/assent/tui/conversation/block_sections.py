@@ -67,6 +67,8 @@ _ENDS: Final = {
     "cancelled": "Session cancelled.",
 }
 
+SAID: Final = ("interrupted", "declined")  # ends whose own words say all of it
+
 
 def block_section(block: Block, full: Full, *, unfolded: bool = False) -> Section:
     """Returns a block as a section; folded, unless its full text is requested."""
@@ -243,7 +245,7 @@ def _ended(block: TurnEndBlock) -> Iterator[Line]:
     if block.why in _ENDS:
         style: Style = "heading" if block.why == "presented" else "plain"
         words = visible_line(block.words)
-        own = "" if words and block.why == "interrupted" else f"{_ENDS[block.why]} "
+        own = "" if words and block.why in SAID else f"{_ENDS[block.why]} "
         yield BLANK
         yield Line(style, f"{INDENT}{own}{words}".rstrip())
     if told := usage_text(block.usage, block.cost, block.seconds):
