@@ -10,6 +10,8 @@ import pytest
 from tests.cli.harness import PROGRAM, Answer, World
 from tests.support import forked_python
 
+from assent.core.errors import RUN_WAITS
+
 TYPED = shlex.join(PROGRAM)
 FULL = "The result could not be printed: No space left on device."
 OPENED = """
@@ -70,8 +72,7 @@ def test_a_run_that_waits_is_told_with_its_own_exit_code(world: World) -> None:
     for line in ("build", "recover"):
         code, error = refusal(typed(world, f"{line} --json > /dev/full"))
         assert (code, error["error"], error["next"]) == (6, "needs_you", "assent recover")
-        run = world.ok("status")["run"]["run"]
-        assert error["message"] == f"{FULL} Run {run} is waiting for your decision."
+        assert error["message"] == f"{FULL} {RUN_WAITS}"
 
 
 def test_of_other_commands_it_is_said_that_what_they_did_stands(world: World) -> None:

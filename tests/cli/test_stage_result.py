@@ -296,7 +296,7 @@ def test_f61_a_command_that_takes_too_long_is_ended_and_nothing_is_staged(ready:
     assert (staged(ready), copies(ready)) == ([], [])
     assert ready.no(2, "stage", "result", "--timeout", "0", "--", "true")["error"] == "usage"
     told = b" ".join(ready.run("stage", "result", "--help").out.split())
-    assert f"[default: {DEFAULT_S};".encode() in told
+    assert f"[default: {DEFAULT_S}]".encode() in told
 
 
 def test_f61_a_choice_about_a_path_that_did_not_change_is_told(ready: World) -> None:

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Literal, TextIO, TypeAlias, get_args
 
 from assent.cli.terminal import silence, silence_stdout
-from assent.core.errors import AssentError, Interrupted, RunUnfinished
+from assent.core.errors import RUN_WAITS, AssentError, Interrupted, RunUnfinished
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import VisibleStream, fold_long, visible_line
 from assent.render.command_output import CommandOutputLines, progress_line
@@ -85,9 +85,7 @@ def output_failed(why: str, content: Mapping[str, object]) -> AssentError:
         case "rolled_back":
             return AssentError(f"{message} Run {run} was rolled back.", f"assent runs show {run}")
         case "needs_you":
-            return RunUnfinished(
-                f"{message} Run {run} is waiting for your decision.", RECOVER_COMMAND
-            )
+            return RunUnfinished(f"{message} {RUN_WAITS}", RECOVER_COMMAND)
         case _:
             return AssentError(f"{message} Any changes the command made are kept.", STATUS_COMMAND)
 

@@ -39,8 +39,10 @@ AssentError
     └── Unauthorized        the key is unknown, or not allowed to use it
 """
 
-from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 STORED: Final = "Existing data is unchanged."  # true of the log, and of nothing else
 
@@ -232,7 +234,7 @@ class Unauthorized(ModelError):
 # Which known word a person probably meant by one that is not known.
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: "Iterable[str]") -> str:
     """Returns the known word that is most like another; empty if none is like it."""
     from difflib import get_close_matches
 
@@ -242,7 +244,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return near[0] if near else ""
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def meant(word: str, known: "Iterable[str]") -> str:
     """Returns the end of a message that suggests the nearest word; empty if none is near."""
     near = nearest(word, known)
     return f" Did you mean {near}?" if near else ""

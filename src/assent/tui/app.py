@@ -54,13 +54,7 @@ from assent.tui.messages import (
 )
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
-from assent.tui.queued_messages import (
-    AT_REST,
-    DURING_RUN,
-    WHILE_WORKING,
-    QueuedText,
-    QueuedView,
-)
+from assent.tui.queued_messages import QueuedText, QueuedView, sending_hint
 from assent.tui.result_messages import built_step_lines, run_ended_lines
 from assent.tui.run_controller import RunController
 from assent.tui.session_controller import CONTINUE_HINT, SessionController
@@ -409,11 +403,8 @@ class TerminalApp(BaseApp):
 
     def draw_queued(self) -> None:
         """Shows what waits for the next step."""
-        waits, hint = self.session_controller.queued.texts, AT_REST
-        if self.session_controller.at_work:
-            hint = WHILE_WORKING
-        elif self._goes_on:
-            hint = DURING_RUN
+        waits = self.session_controller.queued.texts
+        hint = sending_hint(working=self.session_controller.at_work, after_run=self._goes_on)
         for view in self.screen_stack[0].query(QueuedView):  # there is none before it is mounted
             view.show_messages(waits, hint)
         for prompt in self.screen_stack[0].query(PromptInput):

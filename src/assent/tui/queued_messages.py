@@ -151,6 +151,11 @@ class QueuedView(Static):
         self.update(queued_text(texts, hint))
 
 
+def sending_hint(*, working: bool, after_run: bool) -> str:
+    """Returns when what waits is sent, and what takes it back."""
+    return WHILE_WORKING if working else DURING_RUN if after_run else AT_REST
+
+
 def queued_text(texts: tuple[str, ...], hint: str) -> Text:
     """Returns the lines about messages that wait, the newest last, and when they are sent."""
     hidden = len(texts) - MAX_SHOWN
