@@ -152,7 +152,7 @@ class QueuedView(Static):
 
 
 def sending_hint(*, working: bool, after_run: bool) -> str:
-    """Returns when what waits is sent, and what takes it back."""
+    """Returns when what waits is sent, and how to edit it."""
     return WHILE_WORKING if working else DURING_RUN if after_run else AT_REST
 
 
