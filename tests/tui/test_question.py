@@ -9,8 +9,11 @@ from tests.tui.test_queued_messages import story
 from textual.events import Key, Paste
 
 from assent.core.session.event import QuestionAnswered
+from assent.render.lines import GUTTER
 from assent.tui.host import StartOptions
 from assent.tui.key_actions import ANSWER, QUESTION_WAITING
+from assent.tui.keys import TOO_QUICK
+from assent.tui.line_view import LineView
 from assent.tui.panels.question.block import TOO_LOW, InlineQuestion
 
 Act = Callable[[Seat], Awaitable[None]]
@@ -256,6 +259,64 @@ def test_the_pattern_of_an_edit_is_its_folder_and_can_be_changed(stage: Stage) -
     stage.show(act, ASK)
     assert (stage.root / "src/b.py").read_text() == "b = 2\n"
     assert (stage.root / "c.py").read_text() == "c = 1\n"
+
+
+def test_a_refused_pattern_is_told_once_and_only_as_long_as_it_is_refused(stage: Stage) -> None:
+    stage.put("src/a.py", b"a = 1\n")
+    stage.script(turn("", edit("src/a.py", "a = 1", "a = 2")), turn("Done."))
+
+    def refusals(seat: Seat) -> int:
+        return seat.text().count("has to cover src/a.py")
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Change it")
+        await seat.press("p")
+        await seat.press(*["backspace"] * len("src/**"), "b", "enter")
+        await seat.until(lambda: refusals(seat) == 1)
+        assert block.told == ""
+        await seat.press("backspace")
+        await seat.type("src/*")
+        await seat.shows("for edit `src/*`")
+        await seat.until(lambda: refusals(seat) == 0)
+        assert answers(seat) == []
+
+    stage.show(act, ASK)
+
+
+def test_what_is_told_of_a_pattern_goes_with_the_next_change(stage: Stage) -> None:
+    stage.put("src/a.py", b"a = 1\n")
+    stage.script(turn("", edit("src/a.py", "a = 1", "a = 2")), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Change it")
+        await seat.press("p")
+        seat.app.answer_s = LONG_S  # any Enter is too soon
+        block.asks()
+        await seat.until(lambda: block.pace.seen)
+        await seat.pilot.press("enter")
+        await seat.until(lambda: block.told == TOO_QUICK)
+        await seat.pilot.press("backspace")
+        await seat.until(lambda: block.told == "")
+        assert answers(seat) == []
+
+    stage.show(act, ASK)
+
+
+def test_a_question_without_a_header_is_shown_once(stage: Stage) -> None:
+    stage.script(turn("", ("question", {"questions": [{"question": "Which colour?"}]})), turn("Ok."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Choose")
+        shown = [line.text for one in block.query_one(LineView).sections for line in one.lines]
+        assert [line for line in shown if "Which colour" in line] == [f"{GUTTER}Which colour?"]
+        await seat.press("e")
+        await seat.type("red")
+        await seat.press("enter")
+        await seat.shows("Ok.")
+        await seat.rest()
+        assert seat.text().count("Which colour") == 1
+
+    stage.show(act, ASK)
 
 
 def test_f129_a_model_asks_in_parts_and_gets_labels_words_and_none(stage: Stage) -> None:

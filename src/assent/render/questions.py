@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.event import EventBody, RunHalted, StoredEvent
 from assent.core.session.event import Question, QuestionAsked, TurnEnded, TurnStarted
-from assent.core.session.question import PendingQuestion, is_permission
+from assent.core.session.question import PendingQuestion, is_permission, question_topic
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.diff import diff_lines
@@ -37,7 +37,7 @@ def question_lines(question: Question, *, most: int | None = None) -> Iterator[L
         yield from wrapped_lines("heading", visible_line(question.header))
         yield from wrapped_lines("plain", visible_line(question.question))
     else:
-        yield Line("heading", f"The model asks{_about(question.header)}:")
+        yield Line("heading", f"The model asks{_about(question_topic(question))}:")
         yield from untrusted_lines(question.question)
     between = [
         *(untrusted_lines(question.command) if question.command else ()),

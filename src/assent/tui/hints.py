@@ -67,6 +67,7 @@ TABLE: Final[dict[str, str]] = {
     "config set": "/config set {all}",
     "config unset": "/config unset {one}",
     "login": "/login {one}",
+    "agents list": "/agent",
     "models list": "/model",
     "status": "/status",
     "doctor": "/doctor",

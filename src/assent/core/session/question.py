@@ -151,6 +151,16 @@ def is_permission(question: Question) -> bool:
     return question.by == "gate" and question.header.startswith(PERMISSION)
 
 
+def question_topic(question: Question) -> str:
+    """Returns what is shown above a question; empty if its text begins with the same words.
+
+    A question without a header has its own first words as one.
+    """
+    header = question.header.strip()
+    repeated = question.question.strip().casefold().startswith(header.casefold())
+    return "" if repeated else header
+
+
 def question_digest(session: str, call: ToolCall, asked: QuestionAsked) -> str:
     """Returns the digest of a question: any changed byte of what it would allow gives another."""
     args = b"" if call.args is None else msgspec.json.encode(call.args, order="sorted")

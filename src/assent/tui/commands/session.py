@@ -6,7 +6,8 @@ The settings are mode, model, agent and theme.
 import os
 from typing import Final
 
-from assent.core.errors import Busy, NotFound, UsageError
+from assent.core.errors import Busy, NotFound, UsageError, meant
+from assent.core.session.agent import unknown_agent
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line
@@ -175,8 +176,7 @@ def agent(app: AppContext, rest: str) -> None:
     def check() -> None:
         names = [each.name for each in app.host.agents() if each.kind != "subagent"]
         if rest not in names:
-            known = ", ".join(map(visible_line, names))
-            raise UsageError(f"Agent {rest!a} not found. Available: {known}.", "/agent")
+            raise unknown_agent(rest, names)
         app.session_controller.agent = rest
 
     def chosen(_: object) -> None:
@@ -192,5 +192,7 @@ def theme(app: AppContext, rest: str) -> None:
         app.open("themes", app.theme_name, then=lambda name: app.set_theme(name) if name else None)
         return
     if rest not in THEMES:
-        raise UsageError(f"Theme {rest!a} not found. Available: {', '.join(THEMES)}.", "/theme")
+        near = meant(rest, THEMES)
+        available = ", ".join(THEMES)
+        raise UsageError(f"Theme {rest!a} not found.{near} Available: {available}.", "/theme")
     app.set_theme(rest)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from assent.core.llm import TokenUsage
+from assent.core.session.question import question_topic
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
 from assent.render.estimate import dollars_text
 from assent.render.lines import BLANK, Line, Style
@@ -200,8 +201,9 @@ def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
 def _asked(block: QuestionBlock) -> Iterator[Line]:
     who = f"{visible_line(block.child)} asks: " if block.child else ""
     for question in block.questions:
-        text = visible_line(question.question)
-        yield Line("heading", f"{INDENT}? {who}{visible_line(question.header)}: {text}")
+        topic = question_topic(question)
+        about = f"{visible_line(topic)}: " if topic else ""
+        yield Line("heading", f"{INDENT}? {who}{about}{visible_line(question.question)}")
     match block.state:
         case "open":
             pass  # it is below the conversation, and the activity says that it waits

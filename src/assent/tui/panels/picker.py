@@ -4,7 +4,8 @@ A subclass defines `rows()` and what its keys do; see `plan_list.py` for a compl
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, cast
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
@@ -16,14 +17,19 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import Line
+from assent.render.lines import Line, local_time, time_ago
+from assent.render.rows import session_title
 from assent.tui.fuzzy import fuzzy_matches
 from assent.tui.hints import error_text
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
 
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+
 PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview is next to the list
 MAX_CELL_WIDTH: Final = 44  # columns of a cell that is not the last
+AGO_WIDTH: Final = 11  # columns of the longest usual time, such as `10 days ago`
 GROUP: Final = "group:"
 LOADING: Final = "Reading…"
 NONE_FIT: Final = "No matches. Backspace widens the filter."
@@ -296,6 +302,17 @@ def list_sections(rows: Sequence[PickerRow], width: int) -> list[Section]:
         text = "  ".join([*padded, last])
         sheets.append(Section(row.key, (Line("plain", _cut(text, width)),)))
     return sheets
+
+
+def ago_cell(at: str) -> str:
+    """Returns how long ago a time was, as every list shows it."""
+    ago = time_ago(at, datetime.now(UTC).isoformat()) or visible_line(local_time(at))
+    return f"{ago:>{AGO_WIDTH}}"
+
+
+def session_titles(engine: "Engine") -> dict[str, str]:
+    """Returns the titles of the sessions by their short names, by which plans know them."""
+    return {one.slug: session_title(one) for one in engine.sessions.all()}
 
 
 def _padded(cell: str, size: int) -> str:

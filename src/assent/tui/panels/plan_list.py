@@ -1,6 +1,6 @@
 """The list of plans by session with their states, and the history of a plan's text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final, cast
@@ -14,13 +14,13 @@ from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.diff import NOT_SHOWN, text_diff
 from assent.render.diff_view import numbered_lines
-from assent.render.lines import BLANK, Line, local_time, untrusted_lines
+from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import plan_row
 from assent.render.status import plan_lines, state_text
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import ConfirmPanel, Panel
-from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.panels.picker import Picker, PickerRow, ago_cell, session_titles
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -127,20 +127,22 @@ def plan_picker_rows(engine: "Engine") -> list[PickerRow]:
     by_session: dict[str, list[PlanRecord]] = {}
     for record in newest_first:
         by_session.setdefault(record.session, []).append(record)
-    current = _current(engine)
-    return [_row(engine, each, current) for group in by_session.values() for each in group]
+    current, titles = _current(engine), session_titles(engine)
+    return [_row(engine, each, current, titles) for group in by_session.values() for each in group]
 
 
-def _row(engine: "Engine", record: PlanRecord, current: str) -> PickerRow:
+def _row(
+    engine: "Engine", record: PlanRecord, current: str, titles: Mapping[str, str]
+) -> PickerRow:
     approved = engine.approvals.is_approved(record)
     sign = CURRENT if record.plan_id == current else OTHER
     cells = (
         sign + visible_line(f"{record.name} ({record.option})" if record.option else record.name),
         state_text(record.state, approved=approved),
-        local_time(record.changed_at),
+        ago_cell(record.changed_at),
         visible_path(record.path) if record.path else "",
     )
-    session = visible_line(record.session) or NO_SESSION
+    session = titles.get(record.session, visible_line(record.session)) or NO_SESSION
     return PickerRow(record.plan_id, cells, session, visible_line(record.goal))
 
 
@@ -216,8 +218,7 @@ class HistoryPanel(Panel[None]):
 
     def _row(self, index: int, revision: TextRevision) -> Line:
         sign = "*" if index == self.with_ else " "
-        at = visible_line(revision.at)[:19].replace("T", " ")
-        return Line("plain", f"{sign} {revision.n:>4}  {at}")
+        return Line("plain", f"{sign} {revision.n:>4}  {ago_cell(revision.at)}")
 
     def _chosen(self) -> int:
         spot = self.query_one("#revisions", LineView).position or LinePosition(LIST, 0)

@@ -4,7 +4,6 @@ A rewind goes back to before an earlier message.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,14 +12,14 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import BLANK, Line, local_time, time_ago, untrusted_lines
+from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import session_row, session_state, session_title
 from assent.render.sessions import session_lines, transcript_lines, with_children
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.approval.review import TERMINAL, with_short_digest
 from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
 from assent.tui.panels.panel import ConfirmPanel
-from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.panels.picker import Picker, PickerRow, ago_cell
 from assent.tui.panels.text_input import TextInputPanel
 from assent.tui.panels.undo import FILES_CHANGED, DisplayedUndo, UndoPanel, displayed_undo
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from assent.agent.rewind import RewindPreview
     from assent.agent.rewind_files import FileRewind
 
-AGO_WIDTH = 11  # columns of the longest usual time, such as `10 days ago`
 PLANS_STAY = "Its plans stay, and its runs can still be undone."
 
 
@@ -50,8 +48,7 @@ class SessionList(Picker):
     def rows(self) -> Sequence[PickerRow]:
         sessions, here = self.terminal.engine.sessions, self.terminal.session_controller.record
         records = [sessions.now(each) for each in with_children(sessions.all())]
-        now = datetime.now(UTC).isoformat()
-        named = [(session_title(each), time_ago(each.updated_at, now)) for each in records]
+        named = [(session_title(each), ago_cell(each.updated_at)) for each in records]
         return [
             _row(each, here.session if here else "", *names, alike=named.count(names) > 1)
             for each, names in zip(records, named, strict=True)
@@ -136,7 +133,7 @@ def _row(record: SessionRecord, here: str, title: str, ago: str, *, alike: bool)
     sign = "* " if record.session == here else "  "
     slug = visible_line(record.slug)
     cells = (
-        f"{sign}{ago:>{AGO_WIDTH}}",
+        f"{sign}{ago}",
         visible_line(record.custom or record.mode),
         session_state(record),
         f"{'  ' * record.depth}{title}{f' ({slug})' if alike else ''}",
@@ -297,7 +294,7 @@ class RewindFilesPanel(UndoPanel):
 
 def _message_row(spoken: UserMessage) -> PickerRow:
     words = visible_line(" ".join(redact(spoken.text).split()))
-    return PickerRow(spoken.id, (local_time(spoken.at), f"turn {spoken.turn}", words))
+    return PickerRow(spoken.id, (ago_cell(spoken.at), f"turn {spoken.turn}", words))
 
 
 def require_session(record: SessionRecord | None) -> SessionRecord:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import BLANK, Line, local_time, wrapped_lines
+from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.undo import gap_lines
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.approval.review import (
@@ -27,6 +27,7 @@ from assent.tui.panels.approval.review import (
 from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage, ApprovalState
 from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.panel import Panel
+from assent.tui.panels.picker import ago_cell
 from assent.tui.result_messages import UNDONE, undone_text
 
 if TYPE_CHECKING:
@@ -110,12 +111,11 @@ _STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown"
 
 
 def _row(kept: "PastRun") -> Line:
-    at = local_time(kept.at)
     undone = {"": "", "some": ", partly undone", "all": ", undone"}[kept.undone]
     outcome = f"{kept.outcome or 'unfinished'}{undone}"
     count = f"{kept.operations} operation{'' if kept.operations == 1 else 's'}"
     plan = visible_line(kept.unit.record.name)
-    return Line("plain", f"{at}  {kept.how:<7}  {outcome:<20}  {count:<13}  {plan}")
+    return Line("plain", f"{ago_cell(kept.at)}  {kept.how:<7}  {outcome:<20}  {count:<13}  {plan}")
 
 
 FILES_CHANGED: Final = "Files changed during review; nothing was applied. This is the new preview."

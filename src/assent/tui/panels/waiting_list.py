@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import GUTTER, Line, local_time
+from assent.render.lines import GUTTER, Line
 from assent.render.pending_decisions import PendingDecision
 from assent.render.rows import redacted_row
-from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.panels.picker import Picker, PickerRow, ago_cell, session_titles
 
 
 class WaitingList(Picker):
@@ -23,7 +25,9 @@ class WaitingList(Picker):
 
     def rows(self) -> Sequence[PickerRow]:
         waits = redacted_row(self.terminal.engine.waiting())
-        self._waits = {f"{one.kind}:{one.id}": one for one in waits}
+        titles = session_titles(self.terminal.engine)
+        named = [msgspec.structs.replace(one, session=titles.get(one.session, one.session)) for one in waits]
+        self._waits = {f"{one.kind}:{one.id}": one for one in named}
         return [_row(key, one) for key, one in self._waits.items()]
 
     def preview(self, row: PickerRow) -> Sequence[Line]:
@@ -51,7 +55,7 @@ class WaitingList(Picker):
 
 
 def _row(key: str, one: PendingDecision) -> PickerRow:
-    cells = (one.kind, local_time(one.at), visible_line(one.session), visible_line(one.title))
+    cells = (one.kind, ago_cell(one.at), visible_line(one.session), visible_line(one.title))
     return PickerRow(key, cells, also=" ".join(map(visible_line, one.preview)))
 
 

@@ -145,6 +145,7 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         self._all = False  # the user asked for those of other sessions, too
         self._gone = False  # it was answered elsewhere while words for it are written
         self._opened = False  # the field was just opened
+        self._refused = ""  # the pattern that was not sent, and why is told
         self._at = 0.0  # when a key of the field came
 
     # What others may ask of it.
@@ -508,6 +509,8 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
     def on_text_area_changed(self) -> None:
         hidden = hidden_chars_text(self._field.text)
         if self._state.stage is QuestionStage.EDITING:
+            if self._field.text != self._refused:
+                self._told = ""  # it was about another text
             self._paint()
         elif hidden or (self._told and not self._gone):
             self._told = hidden
@@ -587,6 +590,7 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
 
     def _send_pattern(self) -> None:
         """Sends an answer that is remembered for the pattern in the field."""
+        self._refused = self._field.text
         if self.pace.is_quick(self._at):
             self._told = TOO_QUICK
             self._paint()
@@ -597,8 +601,8 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
             return
         try:
             self._patterns = (parse_edited_pattern(self._always, self._field.text),)
-        except AssentError as error:
-            self._told = error_text(error)
+        except AssentError:
+            self._told = ""  # why it is refused is shown as long as it would be
             self._paint()
             return
         self.hold(self._at, partial(self._answer, self._state))

@@ -21,6 +21,7 @@ from assent.core.session.question import (
     QuestionAnswers,
     is_permission,
     pattern_text,
+    question_topic,
 )
 from assent.core.text.hidden_chars import visible_line
 from assent.render.diff_view import numbered_lines
@@ -281,8 +282,8 @@ def _asks(question: Question, pending: PendingQuestion, own: str) -> Iterator[Li
         told = " ".join(["Risk:", f"{visible_line(level)}.", *map(visible_line, reasons)])
         yield Line(style, told)
     else:
-        if question.header:
-            yield Line("heading", visible_line(question.header))
+        if topic := question_topic(question):
+            yield Line("heading", visible_line(topic))
         yield from untrusted_lines(question.question)
     if question.command:
         yield from untrusted_lines(question.command)
