@@ -48,8 +48,16 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ["  ✗ read a.py · failed · 1 min 15 s", "    └ It is gone. (3 lines, Ctrl+O)"],
     ),
     (
+        ToolCallBlock("k", "present_plan", "error", "plan", "It is empty.", 1),
+        ["  ✗ present the plan · failed", "    └ It is empty."],
+    ),
+    (
         QuestionBlock("k", "q", (QUESTION,)),
         ["", "  ? Colour: Which colour?"],
+    ),
+    (
+        QuestionBlock("k", "q", (Question("Which colour", "Which colour?"),)),
+        ["", "  ? Which colour?"],
     ),
     (
         QuestionBlock("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),

@@ -1,20 +1,38 @@
 """What a person reads on the screen: titles on one line, what waits said once, no cost of $0.00."""
 
+from datetime import UTC, datetime
+from typing import Any
+
 import pytest
-from tests.cli.scripts import turn
+from tests.cli.scripts import PLANS, turn
 from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader
 from tests.tui.test_question import asked, edit
 
 from assent.core.plan.steps import PlanStep, StepStatus
 from assent.core.session.record import SessionRecord
 from assent.render.rows import session_title
+from assent.render.status import SHORT
 from assent.render.steps import step_text
 from assent.tui.conversation.block_sections import WAITS, cost_text
 from assent.tui.host import StartOptions
-from assent.tui.panels.session_list import SessionList
+from assent.tui.line_view import LineView
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.panel import Panel
+from assent.tui.panels.picker import Picker
+from assent.tui.panels.plan_list import HistoryPanel, PlanList
+from assent.tui.panels.session_list import RewindPanel, SessionList
 from assent.tui.panels.setting_list import ConfigList
+from assent.tui.panels.undo import RunsPanel
+from assent.tui.panels.waiting_list import WaitingList
 
 EDIT = edit("a.py", "a = 1", "a = 2")
+LISTS: dict[str, type[Panel[Any]]] = {
+    "/waiting": WaitingList,
+    "/plans": PlanList,
+    "/history": HistoryPanel,
+    "/rewind": RewindPanel,
+}
 
 
 def record(goal: str) -> SessionRecord:
@@ -48,6 +66,63 @@ def test_a_step_is_listed_with_what_is_not_usual() -> None:
     hard = StepStatus(step, "failed", score=90, risk="high")
     assert step_text(hard, brief=True) == "  ! s1 Write it (failed, complex, high risk)"
     assert "complexity 7" in step_text(usual)
+
+
+def test_the_status_names_neither_ids_nor_digests(stage: Stage) -> None:
+    stage.plan("greet", "Greet politely")
+    stage.write("a.txt", b"a\n")
+    digest = stage.approve()
+    run = str(stage.ok("build")["run"])
+    plan = str(stage.ok("plan", "show")["plan_id"])
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/status")
+        await seat.shows("The last run is done.")
+        await seat.shows("greet")
+        shown = seat.text()
+        assert [one for one in (digest, run, plan) if one[:SHORT] in shown] == []
+        seat.app.run_slash("/plans")
+        await seat.opened(PlanList)
+        await seat.until(lambda: "Next: /undo" in seat.text())
+        assert "digest" not in seat.text()
+        await seat.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        seat.app.run_slash("/runs")
+        panel = await seat.opened(RunsPanel)
+        await seat.until(lambda: "operation" in rows_of(panel)[0])
+        assert rows_of(panel)[0].lstrip().startswith(("just now", "1 min ago"))
+
+    stage.show(act, size=(140, 40))
+
+
+def test_lists_name_sessions_by_title_and_say_how_long_ago(stage: Stage) -> None:
+    stage.script(*PLANS)
+    year = str(datetime.now(UTC).year)
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Greet somebody by name")
+        record = seat.app.session_controller.record
+        assert record is not None
+        await seat.opened(ApprovalPanel)
+        await Reader(seat).press("escape")
+        for command, kind in LISTS.items():
+            await seat.until(lambda: len(seat.app.screen_stack) == 1)
+            seat.app.run_slash(command)
+            panel = await seat.opened(kind)
+            await seat.until(lambda: "just now" in seat.text() or "min ago" in seat.text())
+            listed = "\n".join(map(str.rstrip, rows_of(panel)))
+            assert year not in listed, command
+            if issubclass(kind, Picker) and kind is not RewindPanel:
+                assert "Greet somebody by name" in listed, command
+                assert command != "/waiting" or record.slug not in listed
+            await seat.press("escape")
+
+    stage.show(act, size=(140, 40))
+
+
+def rows_of(panel: Panel[Any]) -> list[str]:
+    """Returns the rows of the list in a panel."""
+    return [line.text for one in panel.query(LineView).first().sections for line in one.lines]
 
 
 def test_a_call_that_waits_says_so_and_its_question_is_shown_once(stage: Stage) -> None:

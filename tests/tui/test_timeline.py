@@ -86,6 +86,14 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
         (STEP, CALL, BatchPlanned((PlannedCall("c1", "read", ("read a.py",), "run"),))),
         [ToolCallBlock("s:1", "read", about="a.py", verdict="run")],
     ),
+    "a call without an argument says what it touches": (
+        (
+            STEP,
+            PartSaid(ToolCall("c1", "present_plan", {})),
+            BatchPlanned((PlannedCall("c1", "present_plan", ("plan_exit plan",), "run"),)),
+        ),
+        [ToolCallBlock("s:1", "present_plan", about="plan", verdict="run")],
+    ),
     "a running call": (
         (STEP, CALL, CallStarted("c1", "read")),
         [ToolCallBlock("s:1", "read", "running", "a.py")],

@@ -237,7 +237,12 @@ class CliOutput:
     @property
     def in_color(self) -> bool:
         """Whether lines are printed in colour: on a terminal, unless the user turned it off."""
-        return not self.as_json and CAPTURED_LINES.get() is None and colored(sys.stdout)
+        return not self.as_json and not self.is_captured and colored(sys.stdout)
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether another face shows the lines, where nobody types an id into a command."""
+        return CAPTURED_LINES.get() is not None
 
     @property
     def shows_progress(self) -> bool:
@@ -247,7 +252,7 @@ class CliOutput:
     @property
     def logs(self) -> bool:
         """Whether what commands say goes to stdout, as to a file or the log of a CI."""
-        return not self.as_json and CAPTURED_LINES.get() is None and not sys.stdout.isatty()
+        return not self.as_json and not self.is_captured and not sys.stdout.isatty()
 
     def command_output(self, said: LiveCommandOutput) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""

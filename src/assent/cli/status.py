@@ -74,13 +74,14 @@ def status(call: StatusCall) -> None:
         waits |= {"options": options}
     critiques = _critiques(call, choices or ([] if record is None else [record]))
     waits |= {"critiques": _critique_rows(critiques)} if critiques else {}
+    ids = not call.output.is_captured
     about = {"asked": bool(questions), "lost": bool(lost)}
-    stands = status_lines(plan, row, command=command, of=of, **about)
+    stands = status_lines(plan, row, command=command, of=of, ids=ids, **about)
     waiting = [
         *orphan_lines(lost),
         *open_item_lines(left, holder, questions),
         *pending_note_lines(notes),
-        *option_lines(options),
+        *option_lines(options, ids=ids),
         *[line for one, found in critiques for line in critique_lines(found, one.option)],
     ]
     waits |= {"slots": orphan_rows(lost)} if lost else {}

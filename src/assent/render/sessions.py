@@ -123,16 +123,21 @@ _LABELS: Final = {
 }  # fmt: skip
 
 
-def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
-    """Renders one session and the next command."""
+_IDS: Final = frozenset({"plan_id", "parent", "fork"})
+
+
+def session_lines(row: Row, way_on: str = "", *, ids: bool = True) -> Iterator[Line]:
+    """Renders one session and the next command; without `ids`, as where nobody types them."""
     names = (
         "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent",
         "model", "plan_id", "turns", "updated_at", "parent", "fork",
     )  # fmt: skip
-    known = [name for name in names if row[name] not in (None, "")]
+    wanted = [name for name in names if ids or name not in _IDS]
+    known = [name for name in wanted if row[name] not in (None, "")]
     about = {**row, "updated_at": local_time(str(row["updated_at"]))}
     rows = [(_LABELS.get(name, name), visible_line(str(about[name]))) for name in known]
-    yield from table_lines("plain", [*rows, ("id", str(row["session"]))])
+    own = [("id", str(row["session"]))] if ids else []
+    yield from table_lines("plain", [*rows, *own])
     way_on = way_on or f'assent -r {row["slug"]} -p "what comes next"'
     yield Line("plain", f"Next: {way_on}")
 

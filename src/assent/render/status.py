@@ -71,11 +71,13 @@ def short_run(run: str) -> str:
     return run[:SHORT] if len(run) == _ID and "." not in run else run
 
 
-def plan_lines(row: Row, command: str = "", of: str = "", *, short: bool = False) -> Iterator[Line]:
+def plan_lines(
+    row: Row, command: str = "", of: str = "", *, short: bool = False, ids: bool = True
+) -> Iterator[Line]:
     """Renders one plan and the next command, unless the caller has a better one.
 
     `of` names the plan in that command, if it is not the current one; `short` has only the
-    beginning of its digest and its id.
+    beginning of its digest and its id. Without `ids` it has neither: nobody types them there.
     """
     steps, size = row.get("progress"), SHORT if short else None
     yield from table_lines(
@@ -92,8 +94,8 @@ def plan_lines(row: Row, command: str = "", of: str = "", *, short: bool = False
                 else []
             ),
             *([("steps", progress_text(steps))] if isinstance(steps, dict) else []),
-            ("digest", _text(row["digest"])[:size]),
-            ("id", _text(row["plan_id"])[:size]),
+            *([("digest", _text(row["digest"])[:size])] if ids else []),
+            *([("id", _text(row["plan_id"])[:size])] if ids else []),
         ],
     )
     yield Line("plain", f"Next: {of_plan(visible_line(command) or _next(row), of)}")
@@ -138,13 +140,17 @@ def option_rows(options: Sequence[PlanRecord]) -> list[Row]:
     ]
 
 
-def option_lines(rows: Sequence[Row]) -> Iterator[Line]:
+def option_lines(rows: Sequence[Row], *, ids: bool = True) -> Iterator[Line]:
     """Renders the plans that a user can choose from; nothing if there is no choice."""
     if not rows:
         return
     yield Line("plain", f"{len(rows)} options are waiting for your decision:")
     cells = [
-        (f"  {_text(row['label'])}", _text(row["name"]), _text(row["digest"])[:SHORT])
+        (
+            f"  {_text(row['label'])}",
+            _text(row["name"]),
+            *([_text(row["digest"])[:SHORT]] if ids else []),
+        )
         for row in rows
     ]
     yield from table_lines("plain", cells)
@@ -242,29 +248,33 @@ def status_lines(
     of: str = "",
     asked: bool = False,
     lost: bool = False,
+    ids: bool = True,
 ) -> Iterator[Line]:
-    """Renders the state of the current plan and the last run, and the next command."""
+    """Renders the state of the current plan and the last run, and the next command.
+
+    Without `ids` neither a run nor a plan is called by its own.
+    """
     running = "" if run is None else visible_line(str(run.get("running") or ""))
     unfinished = run is not None and not running and run["outcome"] in (None, "needs_you")
-    name = "" if run is None else short_run(_text(run["run"]))
+    name = short_run(_text(run["run"])) if run is not None and ids else ""
     if run is not None and running:
-        told = f"Run {name} in progress: {running}."
+        told = f"{f'Run {name}' if name else 'A run is'} in progress: {running}."
         yield from wrapped_lines("plain", told)
     elif run is not None and unfinished:
         state = "needs your decision" if run["outcome"] else "was interrupted"
-        yield Line("risk", f"A run {state}: {name}")
+        yield Line("risk", f"A run {state}: {name}" if name else f"A run {state}.")
     elif run is not None:
         partly = ", then partly undone" if run.get("partly_undone") else ""
         since = ", then undone" if run.get("undone") else partly
         accepted = "was accepted as is" if run.get("accepted") else ""
         ended = (accepted or RUN_ENDED.get(str(run["outcome"]), "ended")) + since
-        yield Line("plain", f"Last run: {name} {ended}.")
+        yield Line("plain", f"Last run: {name} {ended}." if name else f"The last run {ended}.")
     if plan is None:
         yield Line("plain", "No current plan.")
         undone = run is not None and run["outcome"] == "done"
         last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
     else:
-        *lines, last = plan_lines(plan, command, of, short=True)
+        *lines, last = plan_lines(plan, command, of, short=True, ids=ids)
         yield from lines
     if unfinished or asked or lost:
         waits = "recover" if unfinished or lost else "questions list"

@@ -26,6 +26,7 @@ from assent.tui.conversation.blocks import (
     ToolCallBlock,
     TurnEndBlock,
     UserMessageBlock,
+    call_text,
 )
 from assent.tui.line_view import Section
 
@@ -176,7 +177,6 @@ def _thought(block: ReasoningBlock, full: Full, unfolded: bool) -> Iterator[Line
 
 def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
     sign, style = _SIGNS[block.state]
-    about = f" {visible_line(block.about)}" if block.about else ""
     state: str = "failed" if block.state == "error" else block.state
     if block.waits and state in ("pending", "running"):
         state = WAITS
@@ -184,7 +184,7 @@ def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
     staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
     timed = block.seconds >= INSTANT and block.state != "declined"
     took = f" · {duration_text(block.seconds)}" if timed else ""
-    yield Line(style, f"{INDENT}{sign} {visible_line(block.tool)}{about}{word}{staged}{took}")
+    yield Line(style, f"{INDENT}{sign} {visible_line(call_text(block))}{word}{staged}{took}")
     if unfolded:
         if block.decided:
             yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")

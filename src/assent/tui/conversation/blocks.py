@@ -176,6 +176,13 @@ QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
 _ABOUT: Final = (
     "path", "command", "line", "pattern", "query", "url", "title", "description", "from", "name",
 )  # fmt: skip
+# What is shown of calls whose tool and subject are two names for the same.
+_SENTENCES: Final = {
+    ("present_plan", "plan"): "present the plan",
+    ("write_plan", "plan"): "write the plan",
+    ("enter_plan", "mode"): "enter plan mode",
+    ("enter_plan", "plan mode"): "enter plan mode",
+}
 # Messages to the model that the user sees in another place or does not need to see.
 _UNTOLD: Final = frozenset({"mode", "reminder", "agent"})
 _TOLD: Final = {
@@ -243,9 +250,17 @@ def without_tool_name(tool: str, about: str) -> str:
 
 
 def touched_text(call: PlannedCall) -> str:
-    """Returns what a call touches."""
+    """Returns what a call touches, without the name that rules have for the action."""
+    if not call.touches:
+        return ""
     more = f" and {len(call.touches) - 1} more" if len(call.touches) > 1 else ""
-    return first_line(redact(call.touches[0])) + more if call.touches else ""
+    action, _, resource = call.touches[0].partition(" ")
+    return first_line(redact(resource or action)) + more
+
+
+def call_text(block: ToolCallBlock) -> str:
+    """Returns the tool and what it is about; of those about the plan itself, what is done."""
+    return _SENTENCES.get((block.tool, block.about), f"{block.tool} {block.about}".rstrip())
 
 
 def call_summary(event: CallEnded) -> str:
@@ -357,8 +372,8 @@ def _told(block: Block) -> str:
             return f"> {text}"
         case AssistantMessageBlock(text=text):
             return text
-        case ToolCallBlock(tool=tool, state=state, about=about):
-            return f"{tool} {about} · {state}".replace("  ", " ")
+        case ToolCallBlock(state=state):
+            return f"{call_text(block)} · {state}"
         case NoteBlock(words=words):
             return f"· {words}"
         case _:

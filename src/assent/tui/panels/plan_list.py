@@ -58,7 +58,7 @@ class PlanList(Picker):
         record = engine.plans.find(row.key)
         about = plan_row(record, approved=engine.approvals.is_approved(record))
         named, step = engine.plans.reference(record), engine.reviews.next_command(record)
-        lines = lines_with_screen_commands(plan_lines(about, step, named))
+        lines = lines_with_screen_commands(plan_lines(about, step, named, ids=False))
         return [*lines, BLANK, *untrusted_lines(display_path(engine.reviews.text(record)))]
 
     def chosen(self, row: PickerRow) -> None:

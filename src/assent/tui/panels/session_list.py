@@ -60,7 +60,7 @@ class SessionList(Picker):
         missing = sessions.missing_mode(record)
         about = session_row(sessions.now(record), sessions.failure(record), missing)
         return [
-            *lines_with_screen_commands(session_lines(about)),
+            *lines_with_screen_commands(session_lines(about, ids=False)),
             BLANK,
             *transcript_lines(sessions.events(record)),
         ]
