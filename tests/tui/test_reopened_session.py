@@ -2,13 +2,18 @@
 
 import asyncio
 from contextlib import closing
+from pathlib import Path
 
 import pytest
-from tests.cli.scripts import PLANS
+from tests.cli.harness import World
+from tests.cli.scripts import PLANS, turn
 from tests.tui.harness import Seat, Stage
+from tests.tui.test_question import edit
+from tests.tui.tmux import OPEN, Tmux, needs_tmux, scripted
 
 from assent.cli.tui import LocalScreenHost
 from assent.core.errors import AssentError
+from assent.core.plan.record import PlanState
 from assent.core.session.event import TurnStarted
 from assent.tui.app import TerminalApp
 from assent.tui.host import StartOptions
@@ -56,6 +61,51 @@ def test_a_session_that_is_opened_again_says_where_its_plan_stands(stage: Stage)
             assert told(seat) == [words]
 
     stage.show(act, GOING_ON)
+
+
+def test_a_build_that_stopped_is_told_once(stage: Stage) -> None:
+    calls = (
+        ("write_plan", {"text": "# Goal\n"}),
+        ("shell", {"command": "exit 3", "stage": True}),
+        ("present_plan", {}),
+    )
+    stage.script(turn("Planned.", *calls))
+    assert stage.run("-p", "--model", stage.model, "Do it").code == 3
+    stage.ok("approve", "--digest", str(stage.ok("plan", "show")["digest"]))
+    assert stage.run("build").code == 6
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("/recover shows your options")
+        await seat.rest()
+        assert seat.text().count("/recover") == 1
+        assert told(seat) == []
+        seat.app.open_session(seat.app.session_controller.record)  # and nothing else says it
+        await seat.until(lambda: seat.app.ready)
+        await seat.until(lambda: told(seat) == [PLAN_STATES[PlanState.HALTED]])
+
+    stage.show(act, GOING_ON)
+
+
+@needs_tmux
+def test_a_permission_that_one_left_and_came_back_to_is_one_call(
+    server: Tmux, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    world.put("a.py", b"a = 1\n")
+    scripted(world, turn("", edit("a.py", "a = 1", "a = 2")), turn("Done."))
+    screen = server.open(world, "assent --mode ask; echo le''ft; read _; clear; assent -c")
+    screen.shows(OPEN)
+    screen.enter("Change it")
+    screen.shows("Allow edit to a.py?", "y once")
+    screen.twice("C-c", "Ctrl+C again to exit", lambda shown: "left" in shown)
+    screen.press("Enter")
+    screen.shows("Allow edit to a.py?", "y once")
+    shown = screen.send("y once", "y", "Done.")
+    assert "edit a.py · running" not in shown
+    assert shown.count("edit a.py") == 1
+    assert "process ended" not in shown
+    assert "Waiting for an answer" not in shown
+    screen.leave()
 
 
 def test_a_turn_that_was_cut_off_says_so_unless_somebody_is_at_work(stage: Stage) -> None:

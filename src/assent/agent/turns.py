@@ -400,7 +400,10 @@ class SessionTurn:
             for c in self._transcript.pending_calls
             if c not in again
         ]
-        dead = TurnEnded("waiting" if again or left else "interrupted", PROCESS_ENDED)
+        if again and not lost and not left:  # it only waited, as one does whose user left
+            dead = TurnEnded("waiting")
+        else:
+            dead = TurnEnded("waiting" if again or left else "interrupted", PROCESS_ENDED)
         return [*lost, *([dead] if self._record.working else [])]
 
     def _lost(self, call: ToolCall) -> str:

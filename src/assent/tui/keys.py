@@ -43,7 +43,7 @@ KEYS: Final = (
     KeyHelp("question_mark", "?", "this help, when the prompt is empty", "prompt"),
     KeyHelp("shift+tab", "Shift+Tab", "next mode: plan, ask, auto-edit", action="cycle_mode",
         priority=True),
-    KeyHelp("escape", "Esc", "interrupt; at rest twice: rewind to an earlier message",
+    KeyHelp("escape", "Esc", "interrupt, or show the run; at rest twice: rewind to a message",
         action="step_back", means="close"),
     KeyHelp("ctrl+c", "Ctrl+C", "clear the prompt, or interrupt; at rest twice: exit",
         action="clear_or_leave", priority=True),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol
 
+from assent.core.plan.record import PlanState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
@@ -17,9 +18,10 @@ from assent.tui.host import StartOptions
 from assent.tui.messages import NoModel, SessionLoadFailed, WorkspaceReady
 from assent.tui.prompt.input import load_prompt_history
 from assent.tui.result_messages import plan_state_text
-from assent.tui.session_controller import CONTINUE_HINT
+from assent.tui.session_controller import CONTINUE_HINT, UNFINISHED
 from assent.tui.status import StatusSnapshot
 
+UNFINISHED_STATES: Final = (PlanState.HALTED, PlanState.EXECUTING)
 CUT_OFF: Final = f"The last turn did not finish: {CONTINUE_HINT}."
 
 
@@ -39,6 +41,7 @@ class SessionOpening:
         self._start = start
         self._wanted = ""  # the session that is being read, or was last
         self._fresh = False  # whether what waits in the session was not asked yet
+        self._unfinished = False  # whether it was said with this session that a run is unfinished
         self._home: Home | None = None  # what is shown before a session begins
 
     def load(self, record: SessionRecord) -> None:
@@ -64,6 +67,8 @@ class SessionOpening:
             app.deferred.add_note(Line("dim", f"Workspace: {visible_line(message.elsewhere)}"))
         for words in message.warnings:
             app.deferred.add_note(Line("risk", visible_line(words)))
+        opened = app.session_controller.record is not None
+        self._unfinished = opened and UNFINISHED in message.warnings
         self.read_defaults()
         if app.session_controller.record is not None:
             self.load(app.session_controller.record)
@@ -170,7 +175,8 @@ class SessionOpening:
         """Shows the state of the plan, and that a turn was cut off, unless shown already."""
         plan = standing.plan
         words = plan_state_text(plan, standing.undone, approved=standing.approved) if plan else ""
-        if words:
+        if words and not (self._unfinished and plan and plan.state in UNFINISHED_STATES):
             self._app.add_note(Line("dim", words))
+        self._unfinished = False
         if standing.cut_off and not asked and not (plan and plan.building):
             self._app.add_note(Line("risk", CUT_OFF))

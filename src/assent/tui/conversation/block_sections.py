@@ -244,7 +244,8 @@ def _note(block: NoteBlock, full: Full, unfolded: bool) -> Iterator[Line]:
 
 
 def _ended(block: TurnEndBlock) -> Iterator[Line]:
-    if block.why in _ENDS:
+    goes_on = block.why == "waiting" and not block.words  # for an answer that is there by now
+    if block.why in _ENDS and not goes_on:
         style: Style = "heading" if block.why == "presented" else "plain"
         words = visible_line(block.words)
         own = "" if words and block.why in SAID else f"{_ENDS[block.why]} "

@@ -241,6 +241,10 @@ class Timeline:
             self._lines[key] = gone
             self._put(_with(block, brief=last_lines(kept), lines=count_lines(kept) + gone))
 
+    def _is_open(self, key: str) -> bool:
+        block = self.blocks[key]
+        return isinstance(block, ToolCallBlock) and block.state in ("pending", "running")
+
     def _is_running(self, key: str) -> bool:
         block = self.blocks[key]
         return isinstance(block, ToolCallBlock) and block.state == "running"
@@ -257,7 +261,9 @@ class Timeline:
                 self._withdraw(message, redact(words))
             case TurnStarted():
                 self._helped = set()
-                self._began, self._usage, self._cost, self._calls = at, TokenUsage(), 0.0, {}
+                self._began, self._usage, self._cost = at, TokenUsage(), 0.0
+                # Those that are open are waited for: the turn goes on with them.
+                self._calls = {call: key for call, key in self._calls.items() if self._is_open(key)}
             case TurnEnded(why, words):
                 self._let_go()
                 took = seconds_between(self._began, at)
