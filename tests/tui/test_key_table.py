@@ -10,6 +10,7 @@ from assent.tui.keys import CONFIRM_KEY, KEYS, MOVING_KEYS, PANEL_KEYS, KeyHelp,
 from assent.tui.line_view import LineView
 from assent.tui.panels import panel, run
 from assent.tui.panels.approval import state as approval
+from assent.tui.panels.diff import DiffPanel
 from assent.tui.panels.picker import Picker
 from assent.tui.panels.question import block
 from assent.tui.panels.question import state as question
@@ -83,12 +84,12 @@ def test_the_keys_of_lists_are_those_that_some_list_hears() -> None:
 def test_the_keys_of_fields_and_pagers_are_in_the_table() -> None:
     assert panel.INSTEAD_KEY in listed("field")
     assert "ctrl+j" in {*LINE_KEYS} & listed("field")
-    own = {key for kind in (LineView, TranscriptView) for key in bound(kind)}
+    own = {key for kind in (LineView, TranscriptView, DiffPanel) for key in bound(kind)}
     assert own - MOVING_KEYS == listed("pager")
 
 
-def bound(kind: type[LineView]) -> set[str]:
-    """Returns the keys that a view binds itself."""
+def bound(kind: type[LineView] | type[DiffPanel]) -> set[str]:
+    """Returns the keys that a view or a pager binds itself."""
     return {binding.key for binding in kind.BINDINGS}  # type: ignore[union-attr]
 
 

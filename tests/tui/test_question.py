@@ -303,7 +303,9 @@ def test_what_is_told_of_a_pattern_goes_with_the_next_change(stage: Stage) -> No
 
 
 def test_a_question_without_a_header_is_shown_once(stage: Stage) -> None:
-    stage.script(turn("", ("question", {"questions": [{"question": "Which colour?"}]})), turn("Ok."))
+    stage.script(
+        turn("", ("question", {"questions": [{"question": "Which colour?"}]})), turn("Ok.")
+    )
 
     async def act(seat: Seat) -> None:
         block = await asked(seat, "Choose")

@@ -3,7 +3,13 @@
 from tests.cli.scripts import turn, write
 from tests.tui.harness import Seat, Stage
 
+from assent.render.lines import spans_text
+from assent.render.review import NONE
 from assent.tui.host import StartOptions
+from assent.tui.panels.decision import TOO_NARROW
+from assent.tui.panels.diff import DiffPanel
+
+RAW = ("diff --git", "--- a/", "+++ b/", "@@ ", "index ")  # of a patch, and of no row
 
 
 def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> None:
@@ -17,10 +23,84 @@ def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> 
         seat.app.run_slash("/diff turns")
         await seat.shows("1     2      +2 -1  Change it")
         seat.app.run_slash("/diff 1")
-        await seat.shows("+two")
-        await seat.shows("-one")
+        for words in ("Turn 1: 2 files, +2 -1", "1   -one", "  1 +two", "write b.txt, +1 -0"):
+            await seat.shows(words)
+        assert not [raw for raw in RAW if raw in seat.text()]
+        assert len(seat.app.screen_stack) == 1
+        for wrong in ("/diff 9", "/diff 99999999999999999999"):
+            seat.app.run_slash(wrong)
+            await seat.shows("next: /diff turns")
+            seat.app.run_slash("/clear")
 
     stage.show(act, StartOptions(mode="auto-edit"), (100, 50))
+
+
+def test_what_changed_within_a_line_is_marked_in_the_conversation(stage: Stage) -> None:
+    stage.put("a.py", b"total = 1 + rest\n")
+    edit = ("edit", {"path": "a.py", "old": "1 +", "new": "2 +"})
+    stage.script(turn("", edit), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Change it")
+        seat.app.run_slash("/diff 1")
+        await seat.shows("+total = 2 + rest")
+        lines = [line for one in seat.app.conversation.sections for line in one.lines]
+        (added,) = [line for line in lines if line.text.endswith("+total = 2 + rest")]
+        assert spans_text(added.spans) == added.text
+        assert [span.text for span in added.spans if span.changed] == ["2"]
+
+    stage.show(act, StartOptions(mode="auto-edit"), (100, 50))
+
+
+def test_the_diff_of_a_plan_is_side_by_side_where_there_is_room(stage: Stage) -> None:
+    stage.put("a.py", b"a = 1\nb = 2\n")
+    stage.plan("work", "Do the work")
+    stage.write("a.py", b"a = 3\nb = 2\n")
+    stage.ok("propose")
+
+    def beside(seat: Seat) -> bool:
+        return any("a = 1" in line and "a = 3" in line for line in seat.text().split("\n"))
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/diff")
+        await seat.opened(DiffPanel)
+        await seat.until(lambda: beside(seat))
+        assert not [raw for raw in RAW if raw in seat.text()]
+        await seat.press("d")
+        await seat.until(lambda: not beside(seat))
+        assert not seat.app.choices.side_by_side
+        await seat.resize(120, 40)
+        await seat.press("d")
+        await seat.shows(TOO_NARROW)
+        await seat.resize(150, 40)
+        await seat.press("d")
+        await seat.until(lambda: beside(seat))
+        await seat.resize(120, 40)
+        await seat.until(lambda: not beside(seat))
+        await seat.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        seat.app.run_slash("/diff")
+        await seat.shows("1. write a.py")
+        await seat.shows("+a = 3")
+        assert len(seat.app.screen_stack) == 1
+
+    stage.show(act, size=(150, 40))
+
+
+def test_a_long_diff_is_in_a_panel_and_no_diff_says_so(stage: Stage) -> None:
+    stage.plan("work", "Do the work")
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/diff")
+        await seat.shows(NONE)
+        stage.write("a.py", b"".join(b"line %d\n" % number for number in range(90)))
+        seat.app.run_slash("/diff")
+        await seat.opened(DiffPanel)
+        await seat.shows("Staged changes")
+        await seat.press("end")
+        await seat.shows("90 +line 89")
+
+    stage.show(act)
 
 
 def test_a_turn_that_fails_says_so_once_with_the_next_step(stage: Stage) -> None:

@@ -81,6 +81,15 @@ def turn_list_lines(turns: Sequence[TurnChanges]) -> Iterator[Line]:
 
 def turn_lines(changes: TurnChanges) -> Iterator[Line]:
     """Renders one turn: its result, and the diff of every file."""
+    yield from turn_heading_lines(changes)
+    for file in changes.files:
+        yield BLANK
+        yield from file_heading_lines(file)
+        yield from diff_lines(file.diff) if file.diff else ()
+
+
+def turn_heading_lines(changes: TurnChanges) -> Iterator[Line]:
+    """Renders the result of one turn, and what is not on record of it."""
     number = len(changes.files)
     files = f"{number} file{'' if number == 1 else 's'}"
     taken = f", {_TAKEN[changes.undone]}" if changes.undone else ""
@@ -88,13 +97,15 @@ def turn_lines(changes: TurnChanges) -> Iterator[Line]:
     yield Line("heading", words)
     for gap in changes.gaps:
         yield from wrapped_lines("risk", f"Not recorded: {visible_line(gap)}")
-    for file in changes.files:
-        yield BLANK
-        about = (
-            f"{operation_kind(file.operation)} {operation_subject(file.operation)}, {_counts(file)}"
-        )
-        yield from wrapped_lines("heading", about)
-        yield from [Line("dim", NOT_SHOWN)] if file.diff is None else diff_lines(file.diff)
+
+
+def file_heading_lines(file: FileChange) -> Iterator[Line]:
+    """Renders what is above the diff of a file: what was done, or that there is none."""
+    op = file.operation
+    about = f"{operation_kind(op)} {operation_subject(op)}, {_counts(file)}"
+    yield from wrapped_lines("heading", about)
+    if file.diff is None:
+        yield Line("dim", NOT_SHOWN)
 
 
 def _file_row(file: FileChange, *, diffs: bool) -> Row:

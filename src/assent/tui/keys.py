@@ -152,6 +152,7 @@ PANEL_KEYS: Final = (
     KeyHelp("n,N", "n N", "the next match, the previous one", "pager"),
     KeyHelp("g,G", "g G", "the beginning, the end", "pager"),
     KeyHelp("space,b", "Space b", "a page on, a page back", "pager"),
+    KeyHelp("d", "d", "diffs side by side, or in one column (from 140 columns)", "pager"),
     KeyHelp("escape", "Esc", "end the search; close", "pager", means="close"),
 )  # fmt: skip
 # What moves in every panel, and is in no table.

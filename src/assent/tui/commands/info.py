@@ -6,7 +6,6 @@ The output goes to the conversation or to a panel.
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.event import FactRemembered
@@ -18,14 +17,11 @@ from assent.tui.context import AppContext
 from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.host import CommandLineResult
-from assent.tui.panels.panel import LinesPanel
+from assent.tui.panels.panel import MAX_INLINE_LINES, LinesPanel
 from assent.tui.sidebar.context import context_lines
 from assent.tui.sidebar.data import SidebarData, read_sidebar_data, usage_limits
 
 # Shows a command's lines in the conversation, or in a panel if they are many.
-
-
-MAX_INLINE_LINES: Final = 16
 
 
 def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
@@ -65,11 +61,17 @@ def run_cli_command(
 
 
 def _unread(app: AppContext, error: AssentError, slash: str) -> AssentError:
+    unread = isinstance(error, UsageError) and error.next.endswith(" --help")
+    return argument_error(app, slash) if slash and unread else error
+
+
+def argument_error(app: AppContext, slash: str) -> UsageError:
+    """Returns the error about words after a command that cannot be read: what it takes."""
     found = find_command(app.commands, slash)
-    if found is None or not isinstance(error, UsageError) or not error.next.endswith(" --help"):
-        return error
-    words = found.arguments.removeprefix("[").removesuffix("]").replace("|", " or ")
-    return UsageError(f"{slash} takes no argument, or {words}.", error.next)
+    words = (
+        found.arguments.removeprefix("[").removesuffix("]").replace("|", " or ") if found else ""
+    )
+    return UsageError(f"{slash} takes no argument, or {words}.", "/help")
 
 
 def status(app: AppContext, rest: str) -> None:

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import IllegalState, NotFound, UsageError
 from assent.core.plan.record import PlanRecord, PlanState
-from assent.tui.commands.info import run_cli_command
+from assent.render.turn_changes import turn_list_lines
+from assent.tui.commands.info import argument_error, show_lines
 from assent.tui.context import AppContext
 from assent.tui.panels.approval.review import propose_if_changed
+from assent.tui.panels.diff import show_diffs, staged_sections, turn_sections
+from assent.tui.sections import Section
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
 
 NO_FILE = "This plan has no file to edit."
 NO_PLAN = "This session has no plan."
+MAX_DIGITS: Final = 9  # of the number of a turn
 
 
 def review(app: AppContext, rest: str) -> None:
@@ -52,26 +56,45 @@ def edit(app: AppContext, rest: str) -> None:
 
 def diff(app: AppContext, rest: str) -> None:
     """Shows the staged operations of the plan, or what turns changed."""
-    record = app.session_controller.record
-    if rest and record is None:
+    record, turns = app.session_controller.record, app.engine.turn_changes
+    if not rest:
+        _plan_diff(app)
+    elif record is None:
         raise UsageError("No session is open, so there are no turns to show.", "/plans")
-    if rest == "turns" and record is not None:
-        run_cli_command(app, "Changes per turn", "sessions", "diff", record.session)
-    elif rest and record is not None:
-        line = ("sessions", "diff", record.session, f"--turn={rest}")
-        run_cli_command(app, f"Turn {rest}", *line, slash="/diff")
+    elif rest == "turns":
+        heading = "Changes per turn"
+        app.tasks.run(
+            heading,
+            lambda: list(turn_list_lines(turns.turns(record))),
+            lambda lines: show_lines(app, heading, lines),
+        )
+    elif rest.isascii() and rest.isdecimal():
+        number = int(rest[:MAX_DIGITS])
+        heading = f"Turn {number}"
+        app.tasks.run(
+            heading,
+            lambda: turn_sections(turns.turn(record, number)),
+            lambda sections: show_diffs(app, heading, sections),
+        )
     else:
-        shown = app.status_snapshot.plan
-        plan_id = shown.plan_id if shown else app.session_controller.plan_id
-        named = ("--plan", plan_id) if plan_id else ()
-        run_cli_command(app, _staged(app), "diff", *named)
+        raise argument_error(app, "/diff")
 
 
-def _staged(app: AppContext) -> str:
-    """Returns the state of the plan's operations: built, or only staged."""
-    record = app.status_snapshot.plan
-    built = record is not None and record.state is PlanState.COMPLETED
-    return "Built changes" if built else "Staged changes"
+def _plan_diff(app: AppContext) -> None:
+    """Shows the operations of the plan, which are staged, or built."""
+    engine, shown = app.engine, app.status_snapshot.plan
+    plan_id = shown.plan_id if shown else app.session_controller.plan_id
+
+    def read() -> tuple[PlanRecord, list[Section]]:
+        found = engine.plans.find(plan_id)
+        record = found if plan_id else engine.plans.meant(found)
+        return record, staged_sections(engine.reviews.review(record))
+
+    def show(found: tuple[PlanRecord, list[Section]]) -> None:
+        built = found[0].state is PlanState.COMPLETED
+        show_diffs(app, "Built changes" if built else "Staged changes", found[1])
+
+    app.tasks.run("Reading the plan", read, show)
 
 
 def _with_plan(app: AppContext, rest: str, then: "Callable[[PlanRecord], object]") -> None:

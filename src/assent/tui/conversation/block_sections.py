@@ -11,7 +11,7 @@ from assent.core.llm import TokenUsage
 from assent.core.session.question import question_topic
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
 from assent.render.estimate import dollars_text
-from assent.render.lines import BLANK, Line, Style
+from assent.render.lines import BLANK, Line, Span, Style
 from assent.render.rendered_markdown import INDENT, MarkdownRenderer
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
@@ -105,7 +105,12 @@ def is_foldable(block: Block) -> bool:
 
 def notice_section(key: str, lines: Iterable[Line]) -> Section:
     """Returns a note of the screen itself as a section."""
-    return Section(key, (BLANK, *(Line(line.style, INDENT + line.text) for line in lines)))
+    return Section(key, (BLANK, *map(_indented, lines)))
+
+
+def _indented(line: Line) -> Line:
+    spans = (Span(INDENT), *line.spans) if line.spans else ()
+    return Line(line.style, INDENT + line.text, spans)
 
 
 def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:

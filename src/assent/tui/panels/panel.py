@@ -294,6 +294,8 @@ class ConfirmPanel(DebouncedPanel[bool]):
 
 # A panel of lines that are too many for the conversation, to scroll and to search.
 
+MAX_INLINE_LINES: Final = 16
+
 
 class LinesPanel(Panel[None]):
     """Shows lines; it decides nothing."""

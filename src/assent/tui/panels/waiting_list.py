@@ -26,7 +26,10 @@ class WaitingList(Picker):
     def rows(self) -> Sequence[PickerRow]:
         waits = redacted_row(self.terminal.engine.waiting())
         titles = session_titles(self.terminal.engine)
-        named = [msgspec.structs.replace(one, session=titles.get(one.session, one.session)) for one in waits]
+        named = [
+            msgspec.structs.replace(one, session=titles.get(one.session, one.session))
+            for one in waits
+        ]
         self._waits = {f"{one.kind}:{one.id}": one for one in named}
         return [_row(key, one) for key, one in self._waits.items()]
 

@@ -3,7 +3,7 @@
 Everything that the user decides about is rendered.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -157,16 +157,35 @@ def _diff_section(review: Review, number: int, mark: str) -> Section:
     diff = NumberedDiff(operation.diff or "")
     about = "; ".join(filter(None, diff.summaries))
     head = operation_header_lines(number, operation, mark, about)
+    return _numbered_section(
+        f"{OPERATION}{number}",
+        head,
+        diff,
+        lambda rows, numbers: with_comments(rows, review.comments, operation.id, numbers),
+    )
+
+
+def diff_section(key: str, head: Sequence[Line], patch: str) -> Section:
+    """Returns a patch below what is said of it."""
+    return _numbered_section(key, head, NumberedDiff(patch), lambda rows, numbers: rows)
+
+
+def _numbered_section(
+    key: str,
+    head: Sequence[Line],
+    diff: NumberedDiff,
+    commented: Callable[[Sequence[Line], Sequence[int]], Iterable[Line]],
+) -> Section:
     rows, numbers = diff.lines(), diff.numbers()
     place_of = {id(line): at for at, line in enumerate(rows)}
-    body = [*with_comments(rows, review.comments, operation.id, numbers)]
+    body = [*commented(rows, numbers)]
     places = [place_of.get(id(line), NO_ROW) for line in body]
     counted: list[int] = []
     for place in places:
         above = counted[-1] if counted else 0
         counted.append(numbers[place] if place >= 0 else above)
     return Section(
-        f"{OPERATION}{number}",
+        key,
         (*head, *body, BLANK),
         (*[0] * len(head), *counted, 0),
         diff,
