@@ -30,9 +30,9 @@ CHANGING = (
     (re.compile(r"\b[0-9a-f]{7,64}\b"), "0"),
     (re.compile(r"\b20\d\d-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?)?"), "0"),
     (re.compile(r"\b\d\d:\d\d\b"), "0"),
-    (re.compile(r" {2,14}(just now|\d+ (s|min) ago)\b"), "0"),  # aligned to the right
     (re.compile(r"\b\d+(\.\d)? (s|min) ago\b"), "0"),
 )
+AGO = re.compile(r" {2,14}(just now|\d+ (s|min) ago)\b")  # aligned to the right
 TOOK = re.compile(r"( for| ·)? \d+(\.\d)? s\b")  # which may be told or not, at any length
 
 Run = tuple[int, str, Style]  # a column, what is written there, and how
@@ -121,6 +121,7 @@ def _runs(strip: Iterable[tuple[str, Style | None, object]]) -> Iterator[Run]:
 
 def steady(text: str) -> str:
     """Returns a text without ids, digests and times."""
+    text = AGO.sub(lambda found: "0000 000".rjust(len(found[0])), text)
     for pattern, sign in CHANGING:
         text = pattern.sub(lambda found, sign=sign: re.sub(r"\w", sign, found[0]), text)  # type: ignore[misc]
     return TOOK.sub("", text)

@@ -1,5 +1,6 @@
 """A plan's file on the screen: the person's own editor, what others wrote, and revisions."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -8,6 +9,7 @@ from tests.tui.panel_actions import Reader, proposed
 from tests.tui.test_accidental_keys import PACES, at_pace, slowly, spelled
 
 from assent.core.plan.record import PlanState
+from assent.tui.line_view import LineView
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.plan_list import HistoryPanel
@@ -196,9 +198,10 @@ def test_f20_revisions_are_listed_with_their_times_and_any_two_compared(stage: S
         await reader.seat.shows("From revision 3 to revision 4")
         await reader.seat.shows("+third")
         await reader.seat.shows("-second")
-        times = [one.at[:19].replace("T", " ") for one in reader.record.revisions]
-        for at in times:
-            await reader.seat.shows(f"  {at}  ")
+        listed = reader.app.screen.query_one("#revisions", LineView).sections[0].lines
+        assert len(listed) == len(reader.record.revisions) == 4
+        for number, line in enumerate(listed, 1):
+            assert re.fullmatch(rf"[* ] +{number} +(just now|\d+ min ago)", line.text), line
         await reader.seat.press("up", "up", "space", "down", "down")
         await reader.seat.shows("From revision 2 to revision 4")
         await reader.seat.shows("-first")

@@ -82,6 +82,8 @@ FOLDED: list[tuple[Block, list[str]]] = [
     (NoteBlock("k", "mode", "Mode ask"), ["  · Mode ask"]),
     (NoteBlock("k", "told", "Approval sent", 3), ["  · Approval sent (Ctrl+O)"]),
     (TurnEndBlock("k", "end"), []),
+    (TurnEndBlock("k", "waiting"), []),
+    (TurnEndBlock("k", "waiting", "It is open."), ["", "  Waiting for an answer. It is open."]),
     (
         TurnEndBlock("k", "end", "", 8.0, TokenUsage(12_345, 678, 10_000, 0, 90), 0.125),
         ["  12.3k in (10.0k cached), 678 out (90 thinking) · $0.12 · 8.0 s"],

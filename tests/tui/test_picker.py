@@ -166,7 +166,7 @@ def test_f29_plans_are_grouped_by_session_newest_first_with_state_and_time(stage
         assert rows[1] == ("bread", "first", "Draft")
         assert [group for group, _, _ in rows][:2] == ["bread", "bread"]
         assert ("Waiting for approval") in [state for _, _, state in rows]
-        assert all(row.cells[2].startswith("20") for row in picker._shown)
+        assert {row.cells[2].split()[-1] for row in picker._shown} <= {"now", "ago"}
         assert all(row.cells[3].endswith(".md") for row in picker._shown)
         for words in ("bread", "tea", "Waiting for approval"):
             await seat.shows(words)

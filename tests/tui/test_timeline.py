@@ -226,6 +226,14 @@ def test_f125_a_call_is_pending_then_running_then_settled() -> None:
     assert states == ["pending", "running", "completed"]
 
 
+def test_a_call_that_waited_goes_on_in_the_next_turn_where_it_stood() -> None:
+    before = [TurnStarted(1), STEP, CALL, CallStarted("c1", "read"), TurnEnded("waiting")]
+    feed = Timeline("s")
+    feed.add_events(stored(*before, TurnStarted(2), CallStarted("c1", "read"), ended()))
+    calls = [block for block in feed.blocks.values() if isinstance(block, ToolCallBlock)]
+    assert [(call.key, call.state) for call in calls] == [("s:1", "completed")]
+
+
 def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
     feed = Timeline("s")
     feed.add_events(stored(STEP))

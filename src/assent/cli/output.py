@@ -241,7 +241,7 @@ class CliOutput:
 
     @property
     def is_captured(self) -> bool:
-        """Whether another face shows the lines, where nobody types an id into a command."""
+        """Whether another face shows the lines, where no one types an id into a command."""
         return CAPTURED_LINES.get() is not None
 
     @property

@@ -127,7 +127,7 @@ _IDS: Final = frozenset({"plan_id", "parent", "fork"})
 
 
 def session_lines(row: Row, way_on: str = "", *, ids: bool = True) -> Iterator[Line]:
-    """Renders one session and the next command; without `ids`, as where nobody types them."""
+    """Renders one session and the next command; without `ids`, as where no one types them."""
     names = (
         "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent",
         "model", "plan_id", "turns", "updated_at", "parent", "fork",

@@ -77,7 +77,7 @@ def plan_lines(
     """Renders one plan and the next command, unless the caller has a better one.
 
     `of` names the plan in that command, if it is not the current one; `short` has only the
-    beginning of its digest and its id. Without `ids` it has neither: nobody types them there.
+    beginning of its digest and its id. Without `ids` it has neither: no one types them there.
     """
     steps, size = row.get("progress"), SHORT if short else None
     yield from table_lines(
