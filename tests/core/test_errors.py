@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core import errors
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, meant, nearest
 
 # Part 9 of the design: what an exit code means, and which errors end with it.
 CODES = {
@@ -37,3 +37,51 @@ def test_an_error_says_what_happened_and_the_next_command() -> None:
     error = AssentError("It failed.", "assent status")
     assert (str(error), error.message, error.next) == ("It failed.", "It failed.", "assent status")
     assert AssentError("It failed.").next == ""
+
+
+OPTIONS = ("--quiet", "--json", "--next", "--output-format", "--no-input", "-q", "-C")
+COMMANDS = ("plan", "build", "config", "run", "runs", "rules", "review", "log", "undo", "mcp")
+KEYS = ("plan.staging", "plan.export", "verify.after_build", "mode", "model", "mcp.NAME.command")
+MEANT = [
+    ("--quite", OPTIONS, "--quiet"),  # two letters that changed places
+    ("--jsn", OPTIONS, "--json"),
+    ("-json", OPTIONS, "--json"),
+    ("--output", OPTIONS, "--output-format"),  # its beginning
+    ("--noinput", OPTIONS, "--no-input"),
+    ("bulid", COMMANDS, "build"),
+    ("PLAN", COMMANDS, "plan"),
+    ("plna", COMMANDS, "plan"),
+    ("conf", COMMANDS, "config"),
+    ("confgi", COMMANDS, "config"),
+    ("reveiw", COMMANDS, "review"),
+    ("rusn", COMMANDS, "runs"),  # nearer than run
+    ("plan.stagging", KEYS, "plan.staging"),
+    ("plan.exprot", KEYS, "plan.export"),
+    ("after_build", KEYS, "verify.after_build"),  # without its table
+    ("modle", KEYS, "model"),
+]
+NOT_MEANT = [
+    ("--text", ("--quiet", "--json")),
+    ("--text", ("--test-run-length",)),
+    ("--xyzzy", OPTIONS),
+    ("-x", OPTIONS),  # of one letter, every other one would be as near
+    ("rm", COMMANDS),
+    ("deploy", COMMANDS),
+    ("plant-trees", COMMANDS),
+    ("editor", KEYS),
+    ("co", COMMANDS),  # too short to begin anything
+    ("", COMMANDS),
+    ("word", ()),
+    ("x" * 100_000, COMMANDS),
+]
+
+
+@pytest.mark.parametrize(("word", "known", "near"), MEANT)
+def test_a_typo_gets_the_word_that_was_meant(word: str, known: tuple[str, ...], near: str) -> None:
+    assert nearest(word, known) == nearest(word, reversed(known)) == near
+    assert meant(word, known) == f" Did you mean {near}?"
+
+
+@pytest.mark.parametrize(("word", "known"), NOT_MEANT)
+def test_another_word_gets_no_suggestion(word: str, known: tuple[str, ...]) -> None:
+    assert nearest(word, known) == meant(word, known) == ""

@@ -234,14 +234,58 @@ class Unauthorized(ModelError):
 # Which known word a person probably meant by one that is not known.
 
 
-def nearest(word: str, known: "Iterable[str]") -> str:
-    """Returns the known word that is most like another; empty if none is like it."""
-    from difflib import get_close_matches
+_LETTERS_PER_TYPO: Final = 3  # of the longer word; a word with more typos is another word
 
-    near = get_close_matches(word.casefold(), sorted(known), n=3)
-    # Two letters that changed places count as less alike than one that is missing, and are not.
-    near.sort(key=lambda one: sorted(one) != sorted(word))
-    return near[0] if near else ""
+
+def nearest(word: str, known: "Iterable[str]") -> str:
+    """Returns the known word that a person probably meant by another; empty if none is like it.
+
+    One is like it that differs in few letters for its length, that it begins, or that ends with it
+    as the last part of a dotted key.
+    """
+    typed = _compared(word)
+
+    def rank(one: str) -> tuple[float, bool, int, str]:
+        other = _compared(one)
+        # Letters that changed places are likelier than one too many or too few.
+        return _difference(typed, other), sorted(typed) != sorted(other), len(one), one
+
+    best = min(map(rank, known), default=None)
+    return best[-1] if best is not None and best[0] <= 1 else ""
+
+
+def _compared(word: str) -> str:
+    """Returns what tells two words apart: not their case, nor the dashes of an option."""
+    return word.casefold().strip().lstrip("-")
+
+
+def _difference(word: str, other: str) -> float:
+    """Returns how different two words are: 0 if not at all, more than 1 if too much."""
+    allowed = max(len(word), len(other)) // _LETTERS_PER_TYPO
+    if abs(len(word) - len(other)) <= allowed:
+        typos = _typos(word, other)
+        if typos <= allowed:
+            return typos / (allowed + 1)
+    part = other.startswith(word) or other.endswith(f".{word}")
+    return 1 if part and len(word) >= _LETTERS_PER_TYPO else 2
+
+
+def _typos(word: str, other: str) -> int:
+    """Counts letters to add, to remove, to replace or to swap with the next: one becomes another.
+
+    Of two letters that changed places, as fingers do most often, it counts one typo and not two.
+    """
+    earlier: list[int] = []
+    above = list(range(len(other) + 1))
+    for i, letter in enumerate(word, 1):
+        row = [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(above[j] + 1, row[-1] + 1, above[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == wanted:
+                best = min(best, earlier[j - 2] + 1)
+            row.append(best)
+        earlier, above = above, row
+    return above[-1]
 
 
 def meant(word: str, known: "Iterable[str]") -> str:
