@@ -140,7 +140,7 @@ PRESENTED = summed(TurnEnded("presented"))
 OPEN = (QuestionAsked("q1", "c1", (WHICH,)), QuestionAnswered("q1", None))
 _LACKS = {"lacks": "sandbox"}
 UNRUN = (
-    CallEnded("c1", "shell", ToolResult("c1", "No.", failed=True), "bash git log", metadata=_LACKS),
+    CallEnded("c1", "shell", ToolResult("c1", "No.", failed=True), "git log", metadata=_LACKS),
 )
 EXITS = {
     "words only": (TurnResult(SESSION, plan=DRAFT), 0),
@@ -339,7 +339,7 @@ def test_a_draft_is_named_and_says_how_to_go_on() -> None:
             TurnResult(SESSION, summed(*UNRUN, *UNRUN, *UNRUN, TurnEnded("end"))),
             (
                 "not_run",
-                "Not run, because no sandbox works here: bash git log, and 2 more commands. "
+                "Not run, because no sandbox works here: git log, and 2 more commands. "
                 "Nothing was staged for them.",
             ),
         ),

@@ -90,7 +90,7 @@ def test_a_command_that_lacks_a_sandbox_is_1(talker: Talker, mode: str) -> None:
     say = ("-p", "Look", "--model", MODEL, "--mode", mode)
     answer = unsandboxed(talker.world, *say, "--json")
     assert (answer.code, answer.json["error"], answer.json["why"]) == (1, "not_run", "end"), answer
-    named = "bash git log" if mode == "plan" else "touch a.txt"
+    named = "git log" if mode == "plan" else "touch a.txt"
     install = install_command("bubblewrap")
     assert answer.json["next"] == install
     assert answer.json["not_run"] == {"commands": [named], "next": install}
@@ -110,31 +110,32 @@ def test_a_command_that_lacks_a_sandbox_and_a_plan_are_3(talker: Talker) -> None
     install = install_command("bubblewrap")
     answer = unsandboxed(talker.world, *say, "--json")
     assert (answer.code, answer.json["error"]) == (3, None), answer
-    assert answer.json["not_run"] == {"commands": ["bash git log"], "next": install}
-    assert b"Not run, because no sandbox works here: bash git log." in answer.err
+    assert answer.json["not_run"] == {"commands": ["git log"], "next": install}
+    assert b"Not run, because no sandbox works here: git log." in answer.err
     talker.script(turn("", GIT_LOG, WRITE_PLAN, write("b", "b\n")), turn("", PRESENT))
     text = unsandboxed(talker.world, *say)
     assert text.code == 3
-    assert b"Not run, because no sandbox works here: bash git log." in text.err
+    assert b"Not run, because no sandbox works here: git log." in text.err
     assert f"What helps: {install}\n".encode() in text.err
 
 
+@pytest.mark.parametrize("line", ["pytest -q", "CI=1 make  all && echo 'a, b' > out.txt"])
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
-def test_a_command_that_needs_a_scratch_copy_is_told_of_in_every_output(
-    talker: Talker, form: str
+def test_a_command_that_needs_a_scratch_copy_is_told_of_as_written_in_every_output(
+    talker: Talker, form: str, line: str
 ) -> None:
     """While planning it is denied, and the turn goes on: nothing failed, yet something lacks."""
-    talker.script(turn("", ("shell", {"command": "pytest -q"})), turn("I could not."))
+    talker.script(turn("", ("shell", {"command": line})), turn("I could not."))
     say = ("-p", "Test", "--model", MODEL, "--output-format", form)
     answer = unsandboxed(talker.world, *say)
     install = install_command("bubblewrap")
     assert answer.code == 0, answer
-    assert b"Not run, because no sandbox works here: bash pytest -q." in answer.err
+    assert f"Not run, because no sandbox works here: {line}.".encode() in answer.err
     assert f"What helps: {install}\n".encode() in answer.err
     if form != "text":
         last = json.loads(answer.out.splitlines()[-1])
         row = last["body"] if form == "stream-json" else last
-        assert row["not_run"] == {"commands": ["bash pytest -q"], "next": install}
+        assert row["not_run"] == {"commands": [line], "next": install}
     if form == "stream-json":
         (ended,) = [row["body"] for row in Talker.rows(answer) if row["kind"] == "call_ended"]
         assert ended["metadata"] == {"lacks": "scratch_copy", "help": install}

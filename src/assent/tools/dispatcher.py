@@ -41,7 +41,7 @@ from assent.core.tool import (
 from assent.ports.session import CallGuard, PermissionGate
 from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
 from assent.tools.files import outside_accesses
-from assent.tools.outcome import JoinedOutcome, access_line, failed_outcome, refused_outcome
+from assent.tools.outcome import JoinedOutcome, access_line, failed_outcome, refused_outcome, titled
 from assent.tools.session_tools import MORE_TOOLS_ACCESS
 from assent.tools.tool import (
     SELF_EXPLAINING,
@@ -187,7 +187,6 @@ READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH, Action.SKILL)
 SHELL = "shell"
 LOOP = "loop"  # the layer of a guard that noticed one
 MAX_QUOTED_CHARS = 120  # characters of what is repeated, in a question
-MAX_TITLE_CHARS = 200  # characters of what a refused call wanted
 COMMAND_TOOLS = ("git", "grep")  # tools that are programs of the shell, too
 NOT_ALLOWED = "The user did not allow it: "  # with what they said
 IMPOSSIBLE = "This cannot be done here. Nothing was done."
@@ -530,11 +529,6 @@ class ToolDispatcher:
             prepared.call, self._tools.get(prepared.call.tool)
         )
 
-    def _named(self, outcome: ToolOutcome, prepared: PreparedCall) -> ToolOutcome:
-        """Returns a refusal with the requested access as its title, for the record of decisions."""
-        wants = ", ".join(dict.fromkeys(map(access_line, self._requests(prepared))))
-        return msgspec.structs.replace(outcome, title=wants[:MAX_TITLE_CHARS])
-
     def run_call(
         self,
         prepared: PreparedCall,
@@ -552,7 +546,10 @@ class ToolDispatcher:
             )
             attempt = _attempt(prepared, decision or UNJUDGED, context)
             return ToolCallResult(
-                self._named(outcome, prepared), decision, prepared.call.tool, attempt=attempt
+                titled(outcome, self._requests(prepared)),
+                decision,
+                prepared.call.tool,
+                attempt=attempt,
             )
         attempt = _attempt(prepared, decision, context)
         try:
@@ -589,13 +586,13 @@ class ToolDispatcher:
         except _CallDenied as refused:
             help = context.process.sandbox_status().next if decision.lacks else ""
             answer = refused_outcome(tool.name, refused.why, decision.lacks, help)
-            outcome = self._named(_advised(answer, prepared.absent), prepared)
+            outcome = titled(_advised(answer, prepared.absent), self._requests(prepared))
             denied = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
             attempt = msgspec.structs.replace(attempt, decision=denied)
         except Exception as error:
             outcome = _advised(failed_outcome(tool.name, error), prepared.absent)
             if MISSING_CAPABILITY in outcome.metadata:
-                outcome = self._named(outcome, prepared)
+                outcome = titled(outcome, self._requests(prepared))
         return ToolCallResult(outcome, decision, tool.name, asked.consent, attempt)
 
     def _run_pieces(

@@ -18,6 +18,7 @@ from assent.core.text.terminal_codes import without_terminal_codes
 from assent.core.tool import (
     MISSING_CAPABILITY,
     MISSING_HELP,
+    Action,
     FileBlock,
     ResourceAccess,
     ToolOutcome,
@@ -26,6 +27,7 @@ from assent.core.tool import (
 from assent.tools.tool import ToolContext
 
 # Texts of refused and failed calls for the model, and of requests for people.
+MAX_TITLE_CHARS = 200  # of what a refused call wanted
 FULL = "The limit of one result is reached"
 
 
@@ -57,6 +59,19 @@ def missing_metadata(lacks: str, help: str) -> dict[str, str]:
 def access_line(request: ResourceAccess) -> str:
     """Returns a request on one line, such as `edit src/a.py`."""
     return f"{request.permission} {typed_line(request.resource)}"
+
+
+def titled(outcome: ToolOutcome, requests: Iterable[ResourceAccess]) -> ToolOutcome:
+    """Returns the outcome of a refused call with what it requested as its title, as it is recorded.
+
+    A command for which something is missing here is its own title, as it was written.
+    """
+    requests = tuple(requests)
+    commands = [one.resource for one in requests if one.action is Action.SHELL]
+    if commands and MISSING_CAPABILITY in outcome.metadata:
+        return msgspec.structs.replace(outcome, title=commands[0])
+    wants = ", ".join(dict.fromkeys(map(access_line, requests)))
+    return msgspec.structs.replace(outcome, title=wants[:MAX_TITLE_CHARS])
 
 
 def _next(step: str) -> str:
