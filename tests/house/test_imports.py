@@ -48,8 +48,6 @@ LATER = {
     "assent.cli.goal.command": ("assent.cli.goal.waiting",),
     # A configuration that cannot be used is explained, and most can be used.
     "assent.config.config_file": ("assent.config.schema",),
-    # Only a name that is not known is compared with others.
-    "assent.core.errors": ("difflib",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),
     # Few people configure a critic, and no plan is presented in a first request.
@@ -62,8 +60,9 @@ LATER = {
         "assent.app.skills",
     ),
     # `--version` and `--help` need no more; then a line is a goal, a slash command, a command (of
-    # which `cli.root` loads one by the table in `cli.registry`) or the screen.
-    "assent.cli": ("assent.cli.entry", "msgspec"),
+    # which `cli.root` loads one by the table in `cli.registry`) or the screen. An interrupt is
+    # answered from the first line on, so even what these need is loaded after that is arranged.
+    "assent.cli": ("assent.cli.entry", "assent.cli.registry", "assent.cli.terminal", "msgspec"),
     "assent.cli.entry": (
         "assent.cli.goal.command",
         "assent.cli.goal.slash_command",

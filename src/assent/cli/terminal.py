@@ -266,6 +266,54 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, earlier)
 
 
+class HeldSignals:
+    """Holds back the signals that would end the program, while something is made or removed."""
+
+    def __init__(self) -> None:
+        # The process that started us may have set a signal to be ignored.
+        wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.getsignal(number) for number in wanted}
+        self._came: list[int] = []
+
+    def __enter__(self) -> "HeldSignals":
+        self.hold()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        for number, earlier in self._before.items():
+            signal.signal(number, earlier)
+        if error is None:
+            self._raise()
+
+    def hold(self) -> None:
+        """From now on a signal is only noted, until they are heard or all is over."""
+        for number in self._before:
+            signal.signal(number, self._note)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Has a signal be a KeyboardInterrupt, also one that came before; then holds them again."""
+        try:
+            for number, earlier in self._before.items():
+                # Who waits for keys has a way of its own with theirs.
+                signal.signal(number, earlier if number == signal.SIGINT else self._stop)
+            self._raise()
+            yield
+        finally:
+            self.hold()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came.append(number)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.hold()
+        raise KeyboardInterrupt(*_other_than_keys(number))
+
+    def _raise(self) -> None:
+        if self._came:
+            raise KeyboardInterrupt(*_other_than_keys(self._came[0]))
+
+
 def _other_than_keys(number: int) -> tuple[str, ...]:
     return () if number == signal.SIGINT else (signal.Signals(number).name,)
 

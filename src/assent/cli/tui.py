@@ -17,6 +17,7 @@ import msgspec
 from assent.cli.goal.options import Goal
 from assent.cli.output import CAPTURED_LINES
 from assent.cli.registry import COMMANDS
+from assent.cli.terminal import HeldSignals
 from assent.config.screen_choices import ScreenChoices, read_choices
 from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.permission.mode import resolve_mode
@@ -118,13 +119,20 @@ def show_demo(host: "ScreenHost") -> int:
     """Opens the screen on the demo's place, which is gone when the screen is closed."""
     from assent.app.demo import GOAL, WELCOME
 
-    with closing(host.demo()) as place:
-        app = _shown(place, StartOptions(draft=GOAL, told=WELCOME))
-    return _farewell("", app.messages.mishaps, failed=bool(app.return_code))
+    with HeldSignals() as signals, closing(host.demo()) as place, signals.heard():
+        app = _shown(place, StartOptions(draft=GOAL, told=WELCOME), signals.hold)
+    code = _farewell("", app.messages.mishaps, failed=bool(app.return_code))
+    return app.return_value or code
 
 
-def _shown(host: "ScreenHost", start: "StartOptions") -> "TerminalApp":
-    """Shows the screen until the user leaves it."""
+def _nothing() -> None:
+    pass
+
+
+def _shown(
+    host: "ScreenHost", start: "StartOptions", ended: Callable[[], None] = _nothing
+) -> "TerminalApp":
+    """Shows the screen until the user leaves it; `ended` is called first thing after that."""
     from assent.tui.app import TerminalApp
 
     app = TerminalApp(host, start)
@@ -132,6 +140,7 @@ def _shown(host: "ScreenHost", start: "StartOptions") -> "TerminalApp":
     try:
         app.run()
     finally:
+        ended()
         if app.run_controller.at_work:
             _say(STOPPING)
         app.leave()
