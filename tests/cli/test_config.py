@@ -117,7 +117,21 @@ NEAR = {
         "line 2: hooks[0].on",
         "did you mean prompt?",
     ),
-    "an action": ("[permission]\nedit = 'alow'\n", "permission of edit", "Did you mean allow?"),
+    "an action": (
+        "[permission]\nedit = 'alow'\n",
+        "line 2: permission.edit must be one of allow, ask, deny or a table",
+        "(did you mean allow?). ",
+    ),
+    "an action of a pattern": (
+        "[permission.bash]\n'*' = 'ask'\n'git *' = 'dney'\n",
+        'line 3: permission.bash."git *" must be one of allow, ask, deny',
+        "(did you mean deny?). ",
+    ),
+    "an action of everything": (
+        "\npermission = 'aks'\n",
+        "line 2: permission must be one of allow, ask, deny or a table",
+        "(did you mean ask?). ",
+    ),
     "an address": (
         "[serve]\npublic_url = 'https://a.example/path'\n",
         "line 2: serve.public_url",
@@ -130,9 +144,10 @@ NEAR = {
 def test_a_wrong_value_is_told_with_the_nearest_valid_one(world: World, why: str) -> None:
     content, where, near = NEAR[why]
     world.config.write_text(content, encoding="utf-8")
-    message = world.no(2, "rules", "list")["message"]
-    for part in (str(world.config), where, near):
-        assert part in message
+    for command in (("rules", "list"), ("status",), ("config", "list")):
+        message = world.no(2, *command)["message"]
+        for part in (str(world.config), where, near):
+            assert part in message
 
 
 @pytest.mark.parametrize(
@@ -144,6 +159,9 @@ def test_a_wrong_value_is_told_with_the_nearest_valid_one(world: World, why: str
         ("serve.public_url", "assent.example", "an address such as https://assent.example"),
         ("serve.public_url", "https://a.example:70000", "an address such as"),
         ("mode", "pln", "did you mean plan?"),
+        ("permission.edit", "alow", "permission.edit must be one of allow, ask, deny or a table"),
+        ("permission.edit", "alow", "(did you mean allow?). "),
+        ('permission.bash."git *"', "maybe", 'permission.bash."git *" must be one of allow'),
     ],
 )
 def test_a_value_that_nothing_could_use_is_not_stored(
@@ -182,13 +200,24 @@ def test_a_model_of_no_provider_is_told_with_file_line_and_key(world: World) -> 
     assert "Did you mean anthropic/foo?" in error["message"]
 
 
-def test_the_last_setting_of_a_table_is_removed(world: World) -> None:
-    before = tomllib.loads(text(world))
-    for key, value in {"scratch.max_mb": "1", "providers.my.base_url": "http://h/v1"}.items():
+def test_a_table_goes_with_its_last_setting(world: World) -> None:
+    before, listed = text(world), values(world, "list")
+    for key, value in {
+        "verify.after_build": "false",
+        "providers.my.base_url": "http://h/v1",
+    }.items():
         world.ok("config", "set", key, value)
         world.ok("config", "unset", key)
         assert world.no(1, "config", "unset", key)["error"] == "not_found"
-    assert tomllib.loads(text(world)) == {**before, "scratch": {}, "providers": {"my": {}}}
+        assert (text(world), values(world, "list")) == (before, listed)
+
+
+def test_a_table_with_comments_stays_and_is_no_setting(world: World) -> None:
+    before, listed = text(world), values(world, "list")
+    kept = f"{before}\n# how\n[verify]\n# commands = ['make test']\n"
+    world.config.write_text(f"{kept}after_build = false\n", encoding="utf-8")
+    world.ok("config", "unset", "verify.after_build")
+    assert (text(world), values(world, "list")) == (kept, listed)
 
 
 def test_a_line_that_is_not_toml_is_told_without_its_value(world: World) -> None:
@@ -202,9 +231,64 @@ def test_a_wrong_setting_can_be_set_right(world: World) -> None:
     world.config.write_text("# mine\nmode = 'nope'\n", encoding="utf-8")
     world.ok("config", "set", "mode", "ask")
     assert text(world) == '# mine\nmode = "ask"\n'
-    world.config.write_text("mode = 'nope'\n[shell]\nunconfined = 3\n", encoding="utf-8")
-    error = world.no(2, "config", "set", "mode", "ask")
-    assert "line 3: shell.unconfined" in error["message"]
+
+
+TWO_WRONG = """mode = 'nope'
+model = 'openai/x'
+[shell]
+unconfined = 3
+[modes.own]
+base = 'plam'
+"""
+
+
+def test_wrong_settings_do_not_block_each_other(world: World) -> None:
+    world.config.write_text(TWO_WRONG, encoding="utf-8")
+    steps = {
+        ("set", "model", "openai/y"): ("line 1: mode ", "line 4: shell.unconfined", "modes.own.b"),
+        ("set", "mode", "ask"): ("line 4: shell.unconfined must be true or false", "modes.own.b"),
+        ("set", "modes.own.base", "plan"): ("line 4: shell.unconfined",),
+        ("unset", "shell.unconfined"): (),
+    }
+    for words, left in steps.items():
+        answer = world.run("config", *words)
+        told = answer.err.decode().splitlines()
+        assert (answer.code, len(told)) == (0, len(left)), answer
+        for line, part in zip(told, left, strict=True):
+            assert f"{world.config} still has an error: " in line
+            assert part in line
+    assert tomllib.loads(text(world)) == {
+        "mode": "ask",
+        "model": "openai/y",
+        "modes": {"own": {"base": "plan"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("set", "mode", "nope"), "mode must be one of"),
+        (("set", "plan.staging", "3"), "plan.staging must be true or false"),
+        (("set", "model", "antropic/foo"), "Did you mean anthropic/foo?"),
+        (("set", "plam.staging", "true"), "plam is not a setting (did you mean plan?)"),
+        (("unset", "mcp.one.command"), "mcp.one lacks command"),
+    ],
+)
+def test_a_wrong_setting_lets_nothing_worse_in(
+    world: World, words: tuple[str, ...], why: str
+) -> None:
+    wrong = "mode = 'nope'\nplam = {}\n[mcp.one]\ncommand = ['x']\ntimeout_s = 1\n"
+    world.config.write_text(wrong, encoding="utf-8")
+    assert why in world.no(2, "config", *words)["message"]
+    assert text(world) == wrong
+
+
+def test_a_rule_without_effect_is_told_with_its_line_when_it_is_set(world: World) -> None:
+    line = text(world).count("\n") + 3
+    told = world.run("config", "set", "permission.edti", "deny").err.decode()
+    assert f"{world.config}: line {line} has a rule for 'edti'" in told
+    assert "Did you mean edit?" in told
+    assert world.run("config", "set", "permission.edit", "deny").err == b""
 
 
 # A project's file: servers are unread until it is trusted, and what it may never set always is.

@@ -175,7 +175,7 @@ def test_rules_that_fail_their_examples_can_be_tested_and_count_nowhere_else(wor
     configured(world, TABLE.replace('"lock.py"', '"a.lock"'))
     assert world.run("rules", "test", "--json").code == 1
     error = world.no(2, "rules", "list")
-    assert "`edit: *.lock = deny` fails" in error["message"]
+    assert "line 8: rules[0] (`edit: *.lock = deny`) fails: " in error["message"]
 
 
 def test_f83_answers_are_listed_and_revoked_at_once(world: World) -> None:

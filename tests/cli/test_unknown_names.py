@@ -24,7 +24,7 @@ def test_a_misspelt_permission_is_told_once_with_the_nearest_word(
     world: World, command: tuple[str, ...]
 ) -> None:
     told = configured(world, MINE).run(*command).err.decode()
-    words = f"{world.config} has a rule for 'bahs', which is not a permission or tool here"
+    words = f"{world.config}: line 2 has a rule for 'bahs', which is not a permission or tool here"
     assert told.count(words) == 1
     assert "Did you mean bash?" in told
 

@@ -205,7 +205,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a day that is none": (b"---\na: 2026-02-30\n---\n", "has an invalid value"),
     "a wrong mode": (b"---\nmode: boss\n---\n", "mode is 'boss'"),
     "wrong tools": (b"---\ntools: [write]\n---\n", "Expected `object`"),
-    "a wrong rule": (b"---\npermission: {edit: maybe}\n---\n", "the permission of edit"),
+    "a wrong rule": (b"---\npermission: {edit: maybe}\n---\n", "permission.edit must be one of"),
     "too hot": (b"---\ntemperature: 9\n---\n", "out of range"),
     "no UTF-8": (b"---\n\xff\n---\n", "byte 4 is not UTF-8"),
     "a script": (b"---\nmodel: scripted:x.json\n---\n", "which only the user may choose"),

@@ -149,8 +149,11 @@ def test_a_users_file_that_others_can_write_only_narrows(desk: Desk, which: str)
 BAD = {
     "no JSON": ("{", "it is not valid JSON"),
     "a list": ("[]", "it is not a JSON object"),
-    "an action": ('{"permission": {"edit": "maybe"}}', "the permission of edit is 'maybe'"),
-    "a number": ('{"permission": 3}', "permission must be a word or a table, not 3"),
+    "an action": (
+        '{"permission": {"edit": "maybe"}}',
+        "permission.edit must be one of allow, ask, deny or a table",
+    ),
+    "a number": ('{"permission": 3}', "permission must be one of allow, ask, deny or a table"),
     "tools": ('{"tools": [1]}', "tools must be a table, not [1]"),
     "no end": ('{} /* "', "it has an unclosed comment"),
 }
@@ -177,8 +180,9 @@ def test_a_broken_file_is_an_error_of_the_users_and_a_warning_of_the_projects(
 def test_an_unknown_action_of_ours_names_file_and_permission(desk: Desk) -> None:
     for path in (desk.user, desk.project):
         desk.write(path, '[permission]\nedit = "maybe"\n')
-        with pytest.raises(UsageError, match="the permission of edit is 'maybe'") as caught:
-            desk.policy()
+        where = "line 2: permission.edit must be one of allow, ask, deny or a table"
+        with pytest.raises(UsageError, match=where) as caught:
+            desk.load()
         assert str(path) in caught.value.message
         path.unlink()
 

@@ -92,6 +92,32 @@ def test_a_key_or_a_table_goes_with_all_of_it_and_comments_around_it_stay(
     assert "# What everybody here uses.\n" in after
 
 
+EMPTIED = [
+    # (before, key, after)
+    ("[a]\nb = 1\n", ("a", "b"), ""),
+    ("x = 1\n\n[a]\nb = 1\n", ("a", "b"), "x = 1\n"),
+    ("[a]\nb = 1\n\n[c]\nd = 1\n", ("a", "b"), "[c]\nd = 1\n"),
+    ("[a]\n[a.b]\nc = 1\n", ("a", "b", "c"), ""),
+    ("[a]\nx = 1\n[a.b]\nc = 1\n", ("a", "b", "c"), "[a]\nx = 1\n"),
+    ("# of a\n[a]\nb = 1\n", ("a", "b"), "# of a\n"),
+    ("[a] # of a\nb = 1\n", ("a", "b"), "[a] # of a\n"),
+    ("['a#']\nb = 1\n", ("a#", "b"), ""),
+    ("[a]\n# b = 2\nb = 1\n", ("a", "b"), "[a]\n# b = 2\n"),
+    ("[a]\nb = 1\n# below\n", ("a", "b"), "[a]\n# below\n"),
+    ("[a]\nb = 1\n\n# of c\n[c]\n", ("a", "b"), "# of c\n[c]\n"),
+    ("[a]\nb = 1\n# c = 1\n[c]\n", ("a", "b"), "[a]\n# c = 1\n[c]\n"),
+    ("[a]\nb = 1\n\n# x\n\n# of c\n[c]\n", ("a", "b"), "[a]\n\n# x\n\n# of c\n[c]\n"),
+    ('x = """\n\n\n\n"""\n\n[a]\nb = 1\n', ("a", "b"), 'x = """\n\n\n\n"""\n'),
+]
+
+
+@pytest.mark.parametrize(("before", "path", "after"), EMPTIED)
+def test_a_header_goes_with_its_last_key_unless_comments_need_it(
+    before: str, path: tuple[str, ...], after: str
+) -> None:
+    assert without_key(before, path) == after
+
+
 LINES = {("plan", "staging"): 6, ("mcp", "one", "command"): 9, ("mcp", "two"): 16}
 LINES_OF_LISTS = {("rules", 1, "permission"): 21, ("plan", "missing"): 5}
 
@@ -125,8 +151,11 @@ def test_any_value_can_be_set_in_any_file(
         assert text.startswith("# first\n")
     for one, two, _ in every:
         text = without_key(text, (one, two))
-        expected[one].pop(two, None)
+        left = expected.pop(one, {})
+        left.pop(two, None)
+        expected |= {one: left} if left else {}
         assert tomllib.loads(text) == expected
+        assert text.startswith("# first\n")
 
 
 @given(st.lists(WORDS, min_size=1, max_size=4))

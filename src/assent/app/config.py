@@ -1,6 +1,7 @@
 """Reads and changes single settings of the user's or the project's file, comments kept.
 
-A change is written only if the whole file is valid with it, and has nothing else changed.
+A change is written only if the file has no error with it that it did not have without it, and if
+it changes nothing else.
 """
 
 import os
@@ -13,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from assent.app.rules import unknown_rule_warnings
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.config_file import (
     ConfigFile,
@@ -22,13 +24,22 @@ from assent.config.config_file import (
     path_text,
     read_content,
 )
-from assent.config.loader import PROJECT, SEPARATE, check_settings, read_modes
-from assent.config.permissions import check_rules
-from assent.config.schema import key_text, setting_problem
-from assent.config.settings import AFTER_TRUST, MEANINGS, Settings, refused_keys
+from assent.config.loader import PROJECT, SEPARATE, check_settings, mode_problem
+from assent.config.permissions import failed_rules
+from assent.config.schema import SettingProblem, key_text, problem_text, setting_problems
+from assent.config.settings import (
+    AFTER_TRUST,
+    MEANINGS,
+    ModeSettings,
+    RuleSettings,
+    Settings,
+    refused_keys,
+)
 from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
 from assent.core.errors import NotFound, Refused, UsageError, nearest
 from assent.core.llm import unknown_provider
+from assent.core.permission.mode import MODES
+from assent.core.permission.rule import parse_rules
 from assent.executor.disk import Disk
 from assent.executor.projection import LocalProjection
 from assent.store.files import PRIVATE, refuse_shared, store_errors, write_atomically
@@ -38,6 +49,7 @@ SettingSource: TypeAlias = Literal["default", "user", "project"]
 
 MODEL_KEYS = (("model",), ("plan", "critic"))
 UNCHANGED = "Nothing was changed."
+MAX_PROBLEMS = 5  # told at once
 LIST = "assent config list --all"
 
 
@@ -60,6 +72,7 @@ class ConfigEditor:
         self._projection = LocalProjection(self._root)
         in_project = File(os.fsdecode(self._root)) / PROJECT
         self.path = in_project if project else self._here.file
+        self.warnings: tuple[str, ...] = ()  # about the file, after a change
 
     @property
     def path_text(self) -> str:
@@ -70,7 +83,7 @@ class ConfigEditor:
         """Lists every setting that counts, with warnings; those of the two files by name."""
         loaded = load_settings(self._root, self._here, lenient=True)
         counts = msgspec.to_builtins(loaded.settings)
-        user, project = self._table(self._here.file), loaded.of_project
+        user, project = _filled(self._table(self._here.file)), _filled(loaded.of_project)
         keys = dict.fromkeys([*_leaves(counts), *_leaves(user), *_leaves(project)])
         rows = [_setting(key, counts, user, project) for key in keys]
         return [row for row in rows if row is not None], loaded.warnings
@@ -108,26 +121,29 @@ class ConfigEditor:
             raise self._user_only(key_text(parts))
         with self._changing() as text:
             table = parse_toml(self.path, text.encode())
-            rest = table if _at(table, parts) is None else _without(table, parts)
-            check_settings(ConfigFile(self.path, rest, text=text.encode()))  # all but this one
-            problems: list[str] = []
+            problems: list[SettingProblem] = []
             for value in _meanings(typed):
-                problem = setting_problem(_with(_but_modes(table), parts, value), Settings)
-                if parts[0] == "modes" or not problem:
+                wrong = _caused(table, _with(table, parts, value), parts)
+                if not wrong:
                     self._check_model(parts, value)
                     self._write(text, self._with(text, parts, value), parts, value)
                     return value
-                problems.append(problem)
-            raise UsageError(f"{problems[0]}. {UNCHANGED}", LIST)
+                problems += wrong[:1]
+            raise _problem_error(problems[0])
 
     def _check_model(self, path: tuple[str, ...], name: Any) -> None:
         """Refuses the name of a model whose provider does not exist."""
         if path not in MODEL_KEYS:
             return
-        settings = load_settings(self._root, self._here, lenient=True).settings
+        try:
+            settings = load_settings(self._root, self._here, lenient=True).settings
+            known = [settings.providers, settings.models]
+        except UsageError:  # of another setting, which does not block this one
+            user = self._table(self._here.file)
+            known = [user.get("providers"), user.get("models")]
+        custom, models = [dict(each) if isinstance(each, dict) else {} for each in known]
         of_project = self._project_table() if self._project else {}
-        custom = [*settings.providers, *of_project.get("providers", {})]
-        if why := unknown_provider(name, custom, settings.models):
+        if why := unknown_provider(name, [*custom, *of_project.get("providers", {})], models):
             raise UsageError(
                 f"{key_text(path)} cannot be {name!a}: {why} {UNCHANGED}", "assent models list"
             )
@@ -137,9 +153,10 @@ class ConfigEditor:
         if self._project and (refused := refused_keys(_with({}, path, table))):
             raise self._user_only(refused[0])
         with self._changing() as text:
-            if why := setting_problem(_with(_but_modes(self._check(text)), path, table), Settings):
-                raise UsageError(f"{why}. {UNCHANGED}", LIST)
-            if _at(parse_toml(self.path, text.encode()), path) is not None:
+            before = parse_toml(self.path, text.encode())
+            if wrong := _caused(before, _with(before, path, table), path):
+                raise _problem_error(wrong[0])
+            if _at(before, path) is not None:
                 raise UsageError(
                     f"{self.path_text} already has {key_text(path)}. {UNCHANGED}",
                     f"assent mcp remove {path[-1]}" + (" --project" if self._project else ""),
@@ -162,10 +179,13 @@ class ConfigEditor:
                 after = without_key(text, path)
             except CannotEdit:
                 raise self._cannot(path) from None
-            left = _pruned(parse_toml(self.path, after.encode()), path[:-1])
-            if left != _without(before, path):
+            left = parse_toml(self.path, after.encode())
+            if _pruned(left, path[:-1]) != _without(before, path):
                 raise self._cannot(path)
+            if wrong := _caused(before, left):
+                raise _problem_error(wrong[0])
             self._store(after)
+            self._warn(after, left)
 
     def text(self) -> str:
         """Returns the whole file."""
@@ -202,22 +222,34 @@ class ConfigEditor:
 
     def _write(self, before: str, after: str, path: tuple[str, ...], value: Any) -> None:
         """Writes a text, if it is valid and differs from the one before in this setting alone."""
-        table = self._check(after)
+        table = parse_toml(self.path, after.encode())
         old = parse_toml(self.path, before.encode())
         if table != _with(old, path, value):
             raise self._cannot(path)
         self._refuse_new(old, table)
         self._store(after)
+        self._warn(after, table, path)
 
     def _check(self, text: str) -> dict[str, Any]:
         """Raises UsageError with line and key unless a text is a valid configuration."""
         table = parse_toml(self.path, text.encode())
-        settings = check_settings(ConfigFile(self.path, table, text=text.encode()))
-        check_rules(self.path, settings, str(File.home()))
-        _, remarks = read_modes(table.get("modes", {}), "user")
-        if remarks:
-            raise config_error(self.path, remarks[0].removeprefix("has ").removesuffix("."))
+        for problem in _problems(table):
+            raise config_error(self.path, problem_text(text, problem))
+        check_settings(ConfigFile(self.path, table, text=text.encode()))
         return table
+
+    def _warn(self, text: str, table: dict[str, Any], path: tuple[str, ...] = ()) -> None:
+        """Keeps as warnings which errors the file still has, and that a new rule has no effect."""
+        problems = [*_problems(table)]
+        self.warnings = tuple(
+            f"{self.path_text} still has an error: {problem_text(text, problem)}."
+            for problem in problems[:MAX_PROBLEMS]
+        )
+        if path[:1] == ("permission",) and not problems:
+            settings = load_settings(self._root, self._here, lenient=True).settings
+            rules = parse_rules(table["permission"], self.path_text)
+            named = [rule for rule in rules if rule.permission in path[1:2] or len(path) == 1]
+            self.warnings = unknown_rule_warnings(named, settings, [self.path])
 
     def _refuse_new(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Refuses a change that adds to a project's file what only the user may set."""
@@ -308,9 +340,59 @@ def _meanings(typed: str) -> Iterator[Any]:
     yield typed
 
 
-def _but_modes(table: dict[str, Any]) -> dict[str, Any]:
-    """Returns settings without the modes, which are read one by one."""
-    return {key: value for key, value in table.items() if key != "modes"}
+def _problems(table: dict[str, Any]) -> Iterator[SettingProblem]:
+    """Yields everything that is wrong with a file: settings, examples of rules, and modes."""
+    spoilt = False
+    rest = {key: value for key, value in table.items() if key != "modes"}
+    for problem in setting_problems(rest, Settings):
+        spoilt = spoilt or problem.path[0] == "rules"
+        yield problem
+    if not spoilt:
+        rules = msgspec.convert(table.get("rules", ()), tuple[RuleSettings, ...])
+        for at, why in failed_rules(Settings(rules=rules), str(File.home())):
+            yield SettingProblem(("rules", at), why)
+    modes = table.get("modes", {})
+    if not isinstance(modes, dict):
+        yield SettingProblem(("modes",), "must be a table")
+    else:
+        for name, entry in modes.items():
+            yield from _mode_problems(name, entry)
+
+
+def _mode_problems(name: str, entry: Any) -> Iterator[SettingProblem]:
+    """Yields what is wrong with a custom mode; modes are read one by one."""
+    based = {"base": name, **entry} if name in MODES and isinstance(entry, dict) else entry
+    if not isinstance(based, dict):
+        yield SettingProblem(("modes", name), "must be a table")
+        return
+    found = [*setting_problems(based, ModeSettings)]
+    for problem in found:
+        yield SettingProblem(("modes", name, *problem.path), problem.why)
+    if not found and (why := mode_problem(name, entry)):
+        yield SettingProblem(("modes", name), f"cannot be used: {why}")
+
+
+def _caused(
+    before: dict[str, Any], after: dict[str, Any], path: tuple[str, ...] = ()
+) -> list[SettingProblem]:
+    """Returns what is wrong after a change and was not before, or is wrong with what was set."""
+    known = [*_problems(before)]
+    return [each for each in _problems(after) if each not in known or _concerns(each.path, path)]
+
+
+def _concerns(wrong: tuple[str | int, ...], path: tuple[str, ...]) -> bool:
+    """Tells whether a problem is in a setting, below it, or in a table that has it."""
+    shared = min(len(wrong), len(path))
+    return bool(path) and wrong[:shared] == path[:shared]
+
+
+def _problem_error(problem: SettingProblem) -> UsageError:
+    return UsageError(f"{key_text(problem.path)} {problem.why}. {UNCHANGED}", LIST)
+
+
+def _filled(table: dict[str, Any]) -> dict[str, Any]:
+    """Returns a file's tables without those that set nothing."""
+    return {key: value for key, value in table.items() if value != {}}
 
 
 def _is_named(parts: tuple[str, ...]) -> bool:

@@ -27,7 +27,7 @@ from assent.app.settings import (
     user_paths,
 )
 from assent.config.agents import agent_files, agent_folders, load_agents
-from assent.config.config_file import Opener, path_text
+from assent.config.config_file import Opener, parse_toml, path_text, setting_line, text_for_lines
 from assent.config.loader import PROJECT, LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.permissions import rules_in
@@ -51,14 +51,30 @@ from assent.tools.tool import ToolOffers
 OPENCODE = ("lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
 
 
-def unknown_rule_warnings(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
-    """Returns a warning for each name in a file's rules that is not a permission or a tool."""
+def unknown_rule_warnings(
+    rules: Iterable[PermissionRule], settings: Settings, files: Iterable[Path] = ()
+) -> tuple[str, ...]:
+    """Returns a warning for each name in a file's rules that is not a permission or a tool.
+
+    Of a rule in one of the files, in TOML, it has the line.
+    """
     found = {(rule.source, rule.permission): None for rule in _strange(rules, settings)}
+    paths = {path_text(file): file for file in files} if found else {}
     return tuple(
-        f"{source} has a rule for {word!a}, which is not a permission or tool here, so the rule "
-        f"has no effect.{meant(word, _words())}"
+        f"{source}{_rule_line(paths.get(source), word)} has a rule for {word!a}, which is not a "
+        f"permission or tool here, so the rule has no effect.{meant(word, _words())}"
         for source, word in found
     )
+
+
+def _rule_line(file: Path | None, word: str) -> str:
+    """Returns which line of a file names a permission; empty if that is not known."""
+    text = text_for_lines(file, _opener()) if file is not None else b""
+    table = parse_toml(Path(), text) if text else {}
+    rules = [rule["permission"] for rule in table.get("rules", ())]
+    named = ("rules", rules.index(word), "permission") if word in rules else ("permission", word)
+    line = setting_line(text, *named) if table else ""
+    return f": {line.removesuffix(': ')}" if line else ""
 
 
 def check_rule_names(rules: Iterable[PermissionRule], settings: Settings) -> None:
@@ -142,7 +158,8 @@ def open_policy(
     """Reads every layer of rules but the agents', with warnings for the user."""
     policy, warnings = load_rules(root, here, loaded, command_line, check=check)
     rules = [rule for layer in policy.layers for rule in layer.rules]
-    strange = unknown_rule_warnings(rules, loaded.settings) if rules else ()
+    files = (here.file, Path(os.fsdecode(root)) / PROJECT)
+    strange = unknown_rule_warnings(rules, loaded.settings, files) if rules else ()
     return policy, (*warnings, *strange)
 
 

@@ -70,8 +70,8 @@ def get(call: Invocation, key: str) -> None:
 def set_setting(call: Invocation, key: str, value: str, project: bool) -> None:
     """Set a setting in your own configuration.
 
-    VALUE is a value of TOML, or else a text. The whole file is checked before it is written;
-    comments and all other lines stay.
+    VALUE is a value of TOML, or else a text. It is checked before it is written; comments and all
+    other lines stay.
     """
     editor = ConfigEditor(call.folder, project=project)
     found = editor.set(argument_text(key), argument_text(value))
@@ -80,6 +80,7 @@ def set_setting(call: Invocation, key: str, value: str, project: bool) -> None:
         Line("plain", visible_line(redact(f"{key} = {toml_literal(found)} in {editor.path_text}")))
     ]
     call.output.answer(row, lines)
+    call.output.warn(editor.warnings)
     if editor.needs_trust(parsed_key(argument_text(key))):
         call.output.warn(["It counts after you trust the file: assent trust give"])
 
@@ -96,6 +97,7 @@ def unset(call: Invocation, key: str, project: bool) -> None:
         {"key": key, "file": editor.path_text},
         [Line("plain", f"{argument_text(key)} removed from {editor.path_text}")],
     )
+    call.output.warn(editor.warnings)
 
 
 @config.command(epilog=examples("assent config edit\nassent config edit --project"))

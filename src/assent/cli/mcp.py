@@ -154,6 +154,7 @@ def add(
             Line("dim", "  next: assent mcp list"),
         ],
     )
+    call.output.warn(editor.warnings)
     if editor.needs_trust(path):
         call.output.warn(["It counts after you trust the file: assent trust give"])
     if why := start_problem(call.folder, command):
@@ -179,6 +180,7 @@ def remove(call: Invocation, name: str, project: bool) -> None:
         {"server": server, "file": editor.path_text},
         [Line("plain", f"MCP server {visible_line(server)} removed from {editor.path_text}.")],
     )
+    call.output.warn(editor.warnings)
 
 
 def _variable(given: str) -> tuple[str, str]:

@@ -103,11 +103,21 @@ def setting_error(source: ConfigFile, kind: Any, error: msgspec.ValidationError)
     return config_error(source.path, why)
 
 
-def setting_line(text: bytes, key: str) -> str:
+def setting_line(text: bytes, *path: str | int) -> str:
     """Returns which line sets a key, as the beginning of a message about it."""
     from assent.config.schema import line_text
 
-    return line_text(text.decode("utf-8"), (key,))
+    return line_text(text.decode("utf-8"), path)
+
+
+def text_for_lines(path: Path, opener: Opener) -> bytes:
+    """Returns what a settings file says now, to name a line of it; nothing if that is not valid."""
+    try:
+        _, text = read_content(path, opener, follow=True)
+        parse_toml(path, text)
+    except (FileNotFoundError, UsageError):
+        return b""
+    return text
 
 
 def edit_command(path: Path) -> str:

@@ -76,6 +76,15 @@ def read_modes(
     return found, remarks
 
 
+def mode_problem(name: str, entry: Any) -> str:
+    """Returns why an entry cannot be used as a mode; empty if it can."""
+    try:
+        _mode(name, entry, "user")
+    except _UnusableMode as error:
+        return str(error)
+    return ""
+
+
 def merge_modes(of_user: CustomModes, of_project: CustomModes) -> dict[str, CustomMode]:
     """Returns all modes; a project only restricts built-in modes and those that both files have."""
     found = dict(of_user)

@@ -21,10 +21,13 @@ from assent.config.config_file import (
     path_text,
     read_content,
     read_jsonc,
+    setting_error,
+    setting_line,
+    text_for_lines,
 )
 from assent.config.loader import PROJECT, IsTrusted, LoadedSettings, nothing_trusted
 from assent.config.paths import AppPaths
-from assent.config.settings import RuleSettings, Settings
+from assent.config.settings import Settings
 from assent.core.errors import UsageError
 from assent.core.permission.rule import (
     InvalidRuleTable,
@@ -167,8 +170,9 @@ def rules_in(path: Path, opener: Opener) -> tuple[PermissionRule, ...]:
         _, text = read_content(path, opener, follow=True)
     except FileNotFoundError:
         raise UsageError(f"{path_text(path)} not found.") from None
-    table = parse_toml(path, text) if path.suffix == ".toml" else _object(path, text)
-    return _of_file(path, table)
+    if path.suffix == ".toml":
+        return _of_file(path, parse_toml(path, text), text)
+    return _of_file(path, _object(path, text))
 
 
 def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
@@ -181,7 +185,7 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
         if found is None:
             continue
         source, _, table = found
-        own = _checked(path, _of_file(path, table), sources)
+        own = _of_file(path, table, checked_in=sources)
         warnings += _unread(path, table)
         if own and (why := ownership_problem(source, sources.root)):
             warnings.append(f"Allow rules in {path_text(path)} are ignored: {why}.")
@@ -189,7 +193,9 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
         else:
             rules += own
     path, loaded = sources.places.file, sources.loaded
-    own = _checked(path, _of_settings(path, loaded.settings), sources)
+    own = _of_settings(path, loaded.settings)
+    if sources.check:
+        check_rules(path, loaded.settings, sources)
     if not loaded.own and _allows(own):
         warnings.append(
             f"Allow rules in {path_text(path)} are ignored: others could have written the file."
@@ -207,8 +213,9 @@ def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer
         except UsageError as error:
             warnings.append(f"{error.message} Its rules are ignored.")
     path = root / PROJECT
-    rules = _checked(path, _of_settings(path, loaded.project), sources)
-    yield RuleLayer("project", rules, loaded.trusted)
+    if sources.check:
+        check_rules(path, loaded.project, sources)
+    yield RuleLayer("project", _of_settings(path, loaded.project), loaded.trusted)
 
 
 def _layer(root: Path, name: str, sources: RuleSources) -> Iterator[RuleLayer]:
@@ -216,7 +223,7 @@ def _layer(root: Path, name: str, sources: RuleSources) -> Iterator[RuleLayer]:
     if found is None:
         return
     _, text, table = found
-    rules = _checked(root / name, _of_file(root / name, table), sources)
+    rules = _of_file(root / name, table, checked_in=sources)
     is_trusted = _allows(rules) and sources.is_trusted(name, text)
     yield RuleLayer("project", rules, is_trusted)
 
@@ -229,9 +236,18 @@ def _preset(sources: RuleSources) -> tuple[PermissionRule, ...]:
     return PRESETS.get(sources.loaded.settings.preset, ())
 
 
-def check_rules(path: Path, settings: Settings, home: str) -> None:
-    """Raises UsageError unless the permissions and the rules of a file can be used."""
-    _passed(path, _of_settings(path, settings), home)
+def check_rules(path: Path, settings: Settings, sources: RuleSources) -> None:
+    """Raises UsageError if a rule of a file fails one of its own examples."""
+    for at, why in failed_rules(settings, sources.home):
+        text = text_for_lines(path, sources.opener)  # nothing if it is no TOML
+        raise config_error(path, f"{setting_line(text, 'rules', at)}rules[{at}] {why}")
+
+
+def failed_rules(settings: Settings, home: str) -> Iterator[tuple[int, str]]:
+    """Yields which of the `[[rules]]` fail one of their own examples, and which one."""
+    for at, rule in enumerate(_rows(settings, "")):
+        if failed := failed_examples(rule, home):
+            yield at, f"(`{rule_text(rule)}`) fails: {failed[0]}"
 
 
 def _read(
@@ -251,41 +267,41 @@ def _object(path: Path, text: bytes) -> dict[str, Any]:
         raise config_error(path, str(error)) from None
 
 
-def _of_file(path: Path, table: Mapping[str, Any]) -> tuple[PermissionRule, ...]:
-    """Returns the rules of one file: older `tools`, then `permission`, then `[[rules]]`."""
+def _of_file(
+    path: Path,
+    table: Mapping[str, Any],
+    text: bytes = b"",
+    *,
+    checked_in: RuleSources | None = None,
+) -> tuple[PermissionRule, ...]:
+    """Returns the rules of one file: older `tools`, then `permission`, then `[[rules]]`.
+
+    `text` is that of a file in TOML, so that errors name the line. With `checked_in` the rules must
+    pass their examples, unless nothing there has to.
+    """
+    said = {key: table[key] for key in ("permission", "rules") if key in table}
     try:
         tools = parse_tool_rules(table.get("tools", {}), path_text(path))
-        rows = msgspec.convert(table.get("rules", ()), tuple[RuleSettings, ...])
-    except (InvalidRuleTable, msgspec.ValidationError) as error:
+        settings = msgspec.convert(said, Settings)
+    except InvalidRuleTable as error:
         raise config_error(path, str(error)) from None
-    settings = Settings(permission=table.get("permission", {}), rules=rows)
+    except msgspec.ValidationError as error:
+        raise setting_error(ConfigFile(path, said, text=text), Settings, error) from None
+    if checked_in is not None and checked_in.check:
+        check_rules(path, settings, checked_in)
     return (*tools, *_of_settings(path, settings))
 
 
 def _of_settings(path: Path, settings: Settings) -> tuple[PermissionRule, ...]:
     source = path_text(path)
-    try:
-        said = parse_rules(settings.permission, source)
-    except InvalidRuleTable as error:
-        raise config_error(path, str(error)) from None
-    rows = [
-        (r.permission, r.pattern, r.action, r.reason, r.matches, r.misses) for r in settings.rules
-    ]
-    return (*said, *[PermissionRule(*row, source) for row in rows])
+    return (*parse_rules(settings.permission, source), *_rows(settings, source))
 
 
-def _checked(
-    path: Path, rules: tuple[PermissionRule, ...], sources: RuleSources
-) -> tuple[PermissionRule, ...]:
-    """Returns the rules; raises UsageError if one fails its own examples."""
-    return _passed(path, rules, sources.home) if sources.check else rules
-
-
-def _passed(path: Path, rules: tuple[PermissionRule, ...], home: str) -> tuple[PermissionRule, ...]:
-    for rule in rules:
-        if failed := failed_examples(rule, home):
-            raise config_error(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
-    return rules
+def _rows(settings: Settings, source: str) -> Iterator[PermissionRule]:
+    for r in settings.rules:
+        yield PermissionRule(
+            r.permission, r.pattern, r.action, r.reason, r.matches, r.misses, source
+        )
 
 
 def _unread(path: Path, table: Mapping[str, Any]) -> list[str]:

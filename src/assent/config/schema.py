@@ -27,9 +27,12 @@ class SettingProblem(msgspec.Struct, frozen=True):
 
 def explained(text: str, table: dict[str, Any], kind: Any, otherwise: str) -> str:
     """Returns why a table cannot be used, with line, key, valid values and the nearest key."""
-    problem = find_problem(table, inspect.type_info(kind), ())
-    if problem is None:
-        return otherwise
+    problem = next(setting_problems(table, kind), None)
+    return otherwise if problem is None else problem_text(text, problem)
+
+
+def problem_text(text: str, problem: SettingProblem) -> str:
+    """Returns what is wrong with a setting in a text, with its line and key."""
     return f"{line_text(text, problem.path)}{key_text(problem.path)} {problem.why}"
 
 
@@ -39,30 +42,29 @@ def line_text(text: str, path: Path) -> str:
     return f"line {line}: " if line else ""
 
 
-def setting_problem(table: dict[str, Any], kind: Any) -> str:
-    """Returns what is wrong with a table of settings; empty if nothing is."""
-    problem = find_problem(table, inspect.type_info(kind), ())
-    return f"{key_text(problem.path)} {problem.why}" if problem else ""
+def setting_problems(table: dict[str, Any], kind: Any) -> Iterator[SettingProblem]:
+    """Yields each setting of a table that does not have the form that it must have."""
+    return _problems(table, inspect.type_info(kind), ())
 
 
-def find_problem(value: Any, kind: inspect.Type, path: Path) -> SettingProblem | None:
-    """Returns the first setting that does not have the form that it must have."""
+def _problems(value: Any, kind: inspect.Type, path: Path) -> Iterator[SettingProblem]:
     if isinstance(kind, inspect.Metadata):
-        return find_problem(value, kind.type, path)
-    if isinstance(kind, inspect.StructType) and isinstance(value, dict):
-        return _in_struct(value, kind, path)
-    if isinstance(kind, inspect.DictType) and isinstance(value, dict):
-        return _first(find_problem(of, kind.value_type, (*path, key)) for key, of in value.items())
-    if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
-        each = enumerate(value)
-        return _first(find_problem(of, kind.item_type, (*path, at)) for at, of in each)
-    if isinstance(kind, inspect.UnionType):
-        found = [find_problem(value, one, path) for one in kind.types]
-        if None in found:
-            return None
-        deeper = [each for each in found if each and each.path != path]
-        return deeper[0] if deeper else SettingProblem(path, _must_be(kind, value))
-    return None if _fits(value, kind) else SettingProblem(path, _must_be(kind, value))
+        yield from _problems(value, kind.type, path)
+    elif isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        yield from _in_struct(value, kind, path)
+    elif isinstance(kind, inspect.DictType) and isinstance(value, dict):
+        for key, of in value.items():
+            yield from _problems(of, kind.value_type, (*path, key))
+    elif isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
+        for at, of in enumerate(value):
+            yield from _problems(of, kind.item_type, (*path, at))
+    elif isinstance(kind, inspect.UnionType):
+        found = [[*_problems(value, one, path)] for one in kind.types]
+        if all(found):
+            deeper = [each for of_one in found for each in of_one if each.path != path]
+            yield from deeper or [SettingProblem(path, _must_be(kind, value))]
+    elif not _fits(value, kind):
+        yield SettingProblem(path, _must_be(kind, value))
 
 
 def _must_be(kind: inspect.Type, value: Any) -> str:
@@ -126,25 +128,22 @@ def key_text(path: Path) -> str:
 
 def _in_struct(
     value: dict[str, Any], kind: inspect.StructType, path: Path
-) -> SettingProblem | None:
+) -> Iterator[SettingProblem]:
     fields = {field.encode_name: field for field in kind.fields}
     for key, of in value.items():
-        if key not in fields:
-            return SettingProblem((*path, key), _unknown(key, [*fields], path))
-        if (found := find_problem(of, fields[key].type, (*path, key))) is not None:
-            return found
+        if key in fields:
+            yield from _problems(of, fields[key].type, (*path, key))
+        else:
+            yield SettingProblem((*path, key), _unknown(key, [*fields], path))
     missing = [name for name, field in fields.items() if field.required and name not in value]
-    return SettingProblem(path, f"lacks {missing[0]}") if missing else None
+    if missing:
+        yield SettingProblem(path, f"lacks {missing[0]}")
 
 
 def _unknown(key: str, keys: list[str], path: Path) -> str:
     if near := nearest(key, keys):
         return f"is not a setting (did you mean {key_text((*path, near))}?)"
     return f"is not a setting; valid here: {', '.join(sorted(keys))}"
-
-
-def _first(found: Any) -> SettingProblem | None:
-    return next((each for each in found if each is not None), None)
 
 
 def _fits(value: Any, kind: inspect.Type) -> bool:

@@ -227,7 +227,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fetch: FetchSettings = FetchSettings()
     format: dict[str, tuple[str, ...]] = {}
     preset: Literal["", "safe", "dev", "full"] = ""
-    permission: str | dict[str, Any] = {}
+    permission: RuleAction | dict[str, RuleAction | dict[str, RuleAction]] = {}
     rules: tuple[RuleSettings, ...] = ()
     hooks: tuple[HookSettings, ...] = ()
     mcp: dict[str, McpSettings] = {}

@@ -12,6 +12,7 @@ Path: TypeAlias = tuple[str | int, ...]  # of keys; a number is the place in an 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANK: Final = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _GAP: Final = re.compile(r"[ \t]*")
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')  # on one line
 _PLAIN: Final = re.compile(r"[^#\r\n]*")  # a number, a date or a word, up to a comment
 _OPEN, _CLOSE = "[{", "]}"
 _ESCAPES: Final = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
@@ -103,14 +104,48 @@ def with_value(text: str, path: Path, value: Any) -> str:
 
 
 def without_key(text: str, path: Path) -> str:
-    """Returns a text without a key or a table; comments above it and below it stay."""
+    """Returns a text without a key or a table; comments above it and below it stay.
+
+    The header of a table goes with the last of its keys, unless a comment is below it.
+    """
     found = spans(text)
     gone = [span for span in found if span.path[: len(path)] == path]
     if not gone and any(isinstance(s, KeySpan) and path[: len(s.path)] == s.path for s in found):
         raise CannotEdit(".".join(map(str, path)))
     for span in reversed(gone):
-        text = text[: span.start] + text[span.end :]
-    return re.sub(r"\n{3,}", "\n\n", text) if gone else text
+        text = _cut(text, span)
+    while gone and (path := path[:-1]):
+        below = [span for span in spans(text) if span.path[: len(path)] == path]
+        if len(below) != 1 or not isinstance(below[0], TableSpan) or _commented(text, below[0]):
+            break
+        text = _cut(text, below[0])
+    return text
+
+
+def _cut(text: str, span: Span) -> str:
+    """Returns a text without the lines of a key or a header, and without a gap in their place."""
+    before, after = text[: span.start], text[span.end :]
+    if not after.strip():
+        return before.rstrip("\n") + "\n" if before.strip() else ""
+    if not before or before.endswith("\n\n"):
+        after = after.lstrip("\n")
+    return before + after
+
+
+def _commented(text: str, header: TableSpan) -> bool:
+    """Tells whether there are comments below a header without keys, such as keys to turn on.
+
+    Those directly above the next header are about that one.
+    """
+    rows = [text[header.start : header.end], *text[header.end :].splitlines()]
+    rows = [row.strip() for row in rows]
+    after = next((at for at, row in enumerate(rows) if at and row.startswith("[")), None)
+    if after is not None:
+        rows = rows[:after]
+        while len(rows) > 1 and rows[-1].startswith("#") and "" in rows:
+            rows.pop()
+    at_header = "#" in _QUOTED.sub("", rows[0])
+    return at_header or any(row.startswith("#") for row in rows[1:])
 
 
 def parse_key(text: str) -> tuple[str, ...]:

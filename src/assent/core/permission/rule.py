@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
-from assent.core.errors import UsageError, meant
+from assent.core.errors import UsageError, nearest
 from assent.core.permission.mode import Mode
 from assent.core.text.glob_pattern import GLOB_FLAGS, WILDCARD, glob_expression
 
@@ -116,6 +116,7 @@ def _compiled_wildcard(pattern: str) -> WildcardMatcher:
 
 
 RULE_ACTIONS: tuple[str, ...] = get_args(RuleAction)
+_ONE_OF_THEM: Final = f"one of {', '.join(RULE_ACTIONS)}"
 # Tools that OpenCode's older files switch off, and whose permission is `edit`.
 OPENCODE_EDIT_TOOLS = ("write", "edit", "patch", "multiedit")
 
@@ -128,7 +129,7 @@ def parse_rules(table: object, source: str = "") -> tuple[PermissionRule, ...]:
     """Returns the rules of a table; raises InvalidRuleTable if it is invalid."""
     written = {"*": table} if isinstance(table, str) else table
     if not isinstance(written, Mapping):
-        raise InvalidRuleTable(f"permission must be a word or a table, not {written!r}")
+        raise InvalidRuleTable(f"permission must be {_ONE_OF_THEM} or a table, not {written!r}")
     return tuple(
         PermissionRule(permission, pattern, action, source=source)
         for permission, row in written.items()
@@ -171,9 +172,10 @@ def _table_row(permission: object, row: Any) -> Iterator[tuple[str, RuleAction]]
         raise InvalidRuleTable(f"a permission name must be a word, not {permission!r}")
     for pattern, action in (row if isinstance(row, Mapping) else {"*": row}).items():
         if action not in RULE_ACTIONS or not isinstance(pattern, str):
-            said = f"the permission of {permission} is {action!r}"
-            hint = meant(action, RULE_ACTIONS) if isinstance(action, str) else ""
-            raise InvalidRuleTable(f"{said}; it must be one of {', '.join(RULE_ACTIONS)}.{hint}")
+            key = f"permission.{permission}" + (f".{pattern!r}" if isinstance(row, Mapping) else "")
+            near = nearest(action, RULE_ACTIONS) if isinstance(action, str) else ""
+            hint = f" (did you mean {near}?)" if near else ""
+            raise InvalidRuleTable(f"{key} must be {_ONE_OF_THEM}, not {action!r}{hint}")
         yield pattern, action
 
 
