@@ -8,12 +8,16 @@ import pytest
 
 from assent.core.event import StoredEvent
 from assent.web.event_feed import (
+    MAX_PACE_S,
     MAX_WAITING,
+    POLL_S,
     RESUME,
+    SHARE,
     EventFeed,
     FeedFilter,
     FeedMessage,
     encode_message,
+    pause_after,
 )
 
 WAIT_S = 20
@@ -186,3 +190,20 @@ def test_a_slow_subscriber_is_told_to_resume() -> None:
         assert await anext(slow) == RESUME
 
     run(story)
+
+
+@pytest.mark.parametrize(
+    ("used", "busy", "pause"),
+    [
+        (0.0, 1.0, POLL_S),
+        (0.05, 0.0, POLL_S),  # nobody else wants the processor
+        (0.05, 0.5, 0.05 / SHARE / 2),
+        (0.05, 1.0, 0.05 / SHARE),
+        (5.0, 1.0, MAX_PACE_S),
+        (5.0, 0.0, POLL_S),
+    ],
+)
+def test_deliveries_wait_only_for_those_who_need_the_processor(
+    used: float, busy: float, pause: float
+) -> None:
+    assert pause_after(used, busy) == pytest.approx(pause)

@@ -1,7 +1,7 @@
 """The event feed: what is recorded by any process, and what models say live, for many subscribers.
 
-The log is read once for all of them, and what those with the same filter get is made once. The
-more there are, the less often something is sent: turns need the processor, too. A subscriber that
+The log is read once for all of them, and what those with the same filter get is made once. While
+turns need the processor, something is sent the less often, the more there are. A subscriber that
 is too slow is dropped, and resumes from the last event that it got: others do not wait for it, and
 nothing is lost.
 """
@@ -9,7 +9,7 @@ nothing is lost.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from time import thread_time
+from time import process_time, thread_time
 from typing import Annotated, Final, Protocol
 
 import msgspec
@@ -18,7 +18,7 @@ from assent.core.event import StoredEvent
 from assent.web.chunks import SendNow
 
 POLL_S: Final = 0.02  # between two looks whether anything was recorded
-SHARE: Final = 0.1  # of the time of the server's loop, that deliveries may take
+SHARE: Final = 0.1  # of the time of the server's loop, that deliveries may take beside turns
 MAX_PACE_S: Final = 1.0  # between two deliveries, however long they take
 HEARTBEAT_S: Final = 15.0
 MAX_WAITING: Final = 2_000  # messages that a subscriber may be behind
@@ -70,6 +70,15 @@ def encode_message(body: bytes, position: int = 0, kind: str = "") -> bytes:
     named = f"event: {kind}\n".encode() if kind else b""
     placed = f"id: {position}\n".encode() if position else b""
     return b"%s%sdata: %s\n\n" % (placed, named, body)
+
+
+def pause_after(used: float, busy: float) -> float:
+    """Returns how long to wait after deliveries that took that much processor time.
+
+    `busy` is the share of the time before them in which the rest of the process computed: where
+    nobody else wants the processor, nothing has to wait.
+    """
+    return min(max(POLL_S, used / SHARE * busy), MAX_PACE_S)
 
 
 class FeedBatch(msgspec.Struct, frozen=True):
@@ -172,6 +181,7 @@ class EventFeed:
         clock = asyncio.get_running_loop().time
         self._position = await asyncio.to_thread(self._source.last)
         beat_at = clock() + HEARTBEAT_S
+        looked, computed = clock(), process_time()
         while True:
             if clock() >= beat_at:
                 beat_at += HEARTBEAT_S
@@ -182,7 +192,10 @@ class EventFeed:
                 used = await self._send([self._live.popleft() for _ in range(len(self._live))])
             if self._source.last() > self._position:
                 used += await self._deliver()
-            await asyncio.sleep(min(max(POLL_S, used / SHARE), MAX_PACE_S))
+            others = process_time() - computed - used
+            busy = min(max(others, 0.0) / max(clock() - looked, POLL_S), 1.0)
+            looked, computed = clock(), process_time()
+            await asyncio.sleep(pause_after(used, busy))
 
     async def _deliver(self) -> float:
         """Sends what was recorded; returns the processor time that this took."""
