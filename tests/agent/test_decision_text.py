@@ -31,7 +31,7 @@ SAID = {
 @pytest.mark.parametrize(("consent", "words"), SAID.values(), ids=SAID)
 def test_f60_the_record_says_what_was_answered(consent: PermissionAnswer, words: str) -> None:
     settled = ToolCallResult(ToolOutcome("x"), ASKS, "edit", consent)
-    assert decision_line(settled) == f"user (edit: * = ask): Ask mode asks.; {words}"
+    assert decision_line(settled) == f"user (edit: * = ask): Ask mode asks; {words}"
 
 
 def test_f60_without_a_question_the_decision_stands_alone() -> None:

@@ -153,3 +153,13 @@ def test_many_empty_lines_are_counted_however_they_come() -> None:
     assert shown == MarkdownRenderer().lines(text)
     stack = "e" + "\u0301" * 4 + "<U+0301>" * 2
     assert [line.text for line in shown] == ["  a", "  ␤ 30 empty lines", f"  {stack}"]
+
+
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_the_lines_of_an_edit_have_the_colours_of_a_diff(unfolded: bool) -> None:
+    text = "a.py: 1 replacement:\n@@ -1 +1 @@\n-x = 1\n+x = 2"
+    for changes, styles in ((True, ["removed", "added"]), (False, ["dim", "dim"])):
+        block = ToolCallBlock("k", "edit", "completed", "a.py", text, 4, changes=changes)
+        found = block_section(block, lambda _: text, unfolded=unfolded).lines
+        assert [line.style for line in found[-2:]] == styles
+        assert [line.text[6:] for line in found[-2:]] == ["-x = 1", "+x = 2"]

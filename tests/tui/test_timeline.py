@@ -322,6 +322,19 @@ def test_a_command_that_is_folded_shows_its_last_lines_and_all_others_their_firs
         assert (block.brief, block.lines) == (brief, 6)
 
 
+def test_an_edit_that_is_folded_shows_the_lines_that_changed() -> None:
+    text = "a.py: 1 replacement:\n@@ -1 +1 @@\n-x = 1\n+x = 2" + "\n+more" * 20
+    feed = Timeline("s")
+    feed.add_events(stored(CallEnded("c1", "edit", ToolResult("c1", text))))
+    feed.add_events(stored(CallEnded("c2", "edit", ToolResult("c2", text, failed=True)), first=2))
+    done, failed = feed.blocks.values()
+    assert isinstance(done, ToolCallBlock)
+    assert isinstance(failed, ToolCallBlock)
+    assert done.changes
+    assert done.brief.split("\n") == text.split("\n")[:8]
+    assert (failed.changes, failed.brief) == (False, "a.py: 1 replacement:")
+
+
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:
     feed = Timeline("s")
     feed.add_events(stored(ChildStarted("c1", "kid", "explore", "Look")))

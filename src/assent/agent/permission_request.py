@@ -413,8 +413,10 @@ def decision_line(result: ToolCallResult) -> str:
     if decision is None:
         return ""
     by = f"{decision.layer} ({decision.rule})" if decision.rule else decision.layer
-    answer = f"; {answer_line(result.consent)}" if result.consent is not None else ""
-    return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
+    said = f"{by}: {decision.reason}" if decision.reason else by
+    if result.consent is None:
+        return said
+    return f"{said.removesuffix('.')}; {answer_line(result.consent)}"
 
 
 def answer_line(consent: PermissionAnswer) -> str:

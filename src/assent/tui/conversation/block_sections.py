@@ -48,6 +48,7 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "error": ("✗", "risk"),
     "declined": ("✗", "plain"),
 }
+_CHANGES: Final[dict[str, Style]] = {"+": "added", "-": "removed"}
 WAITS: Final = "waits for your answer"
 _RESTS: Final = {  # how a session that works for another ended
     "end": "finished",
@@ -193,14 +194,20 @@ def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
     if unfolded:
         if block.decided:
             yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
-        yield from _quoted(full(block.key))
+        yield from _quoted(full(block.key), changes=block.changes)
     elif block.brief:
         first, *rest = block.brief.split("\n")
         shown = 1 + len(rest)
         more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > shown else ""
         yield Line("dim", f"{INNER}└ {visible_line(first)}{'' if rest else more}")
         for at, line in enumerate(rest, 2):
-            yield Line("dim", f"{INNER}  {visible_line(line)}{more if at == shown else ''}")
+            told = _change_style(line) if block.changes else "dim"
+            yield Line(told, f"{INNER}  {visible_line(line)}{more if at == shown else ''}")
+
+
+def _change_style(line: str) -> Style:
+    """Returns how a line of an edit's result is shown: by its sign."""
+    return _CHANGES.get(line[:1], "dim")
 
 
 def _asked(block: QuestionBlock) -> Iterator[Line]:
@@ -260,10 +267,11 @@ def _ended(block: TurnEndBlock) -> Iterator[Line]:
         yield Line("dim", f"{INDENT}{told}")
 
 
-def _quoted(text: str) -> Iterator[Line]:
+def _quoted(text: str, *, changes: bool = False) -> Iterator[Line]:
     for line in visible_text(text).strip("\n").split("\n"):
+        style = _change_style(line) if changes else "dim"
         for piece in fold_long(line):
-            yield Line("dim", f"{INNER}│ {piece}")
+            yield Line(style, f"{INNER}│ {piece}")
 
 
 def usage_text(usage: TokenUsage, cost: float | None, took: float) -> str:

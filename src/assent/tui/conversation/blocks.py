@@ -82,12 +82,13 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
     tool: str
     state: CallState = "pending"
     about: str = ""  # what it touches, or its title once it is settled
-    brief: str = ""  # the first line of what came of it; of a command, the last lines so far
+    brief: str = ""  # the first line of its result, of an edit several; of a command the last ones
     lines: int = 0
     seconds: float = 0.0
     verdict: str = ""
     decided: str = ""  # who decided, and why
     waits: bool = False  # for the answer to a question about it
+    changes: bool = False  # whether its result is lines that changed
 
 
 class QuestionBlock(msgspec.Struct, frozen=True):
@@ -169,6 +170,8 @@ Block: TypeAlias = (
 MAX_LAST_LINES: Final = 3  # of a command's output, where it is folded
 TAIL: Final = 2000  # characters that they are looked for in
 COMMAND_TOOLS: Final = ("shell", "git")
+MAX_FIRST_LINES: Final = 8  # of an edit, where it is folded
+EDIT_TOOLS: Final = ("edit", "patch")  # their results have the lines that changed
 SHORT: Final = 72
 # What the user wrote is quoted after one of these; the second is in older sessions.
 QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
@@ -210,6 +213,12 @@ def first_line(text: str) -> str:
     """Returns the first nonempty line of a text, shortened."""
     line = text.strip().partition("\n")[0].strip()
     return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
+
+
+def first_lines(text: str) -> str:
+    """Returns the first lines of a text, each shortened: an edit begins with what changed."""
+    rows = text.strip("\n").split("\n")[:MAX_FIRST_LINES]
+    return "\n".join(line if len(line) <= SHORT else f"{line[: SHORT - 1]}…" for line in rows)
 
 
 def last_lines(text: str) -> str:

@@ -40,6 +40,7 @@ from assent.render.log import ChildNames, compaction_notice, missing_sandbox_tex
 from assent.render.rows import StreamRedactor
 from assent.tui.conversation.blocks import (
     COMMAND_TOOLS,
+    EDIT_TOOLS,
     AssistantMessageBlock,
     Block,
     ChildSessionBlock,
@@ -56,6 +57,7 @@ from assent.tui.conversation.blocks import (
     count_lines,
     event_note,
     first_line,
+    first_lines,
     last_lines,
     newest_lines,
     rewound_blocks,
@@ -388,13 +390,15 @@ class Timeline:
         declined = result.failed and event.call in self._declined
         failed = "declined" if declined else "error"
         told = "" if event.tool in SHOWN_ELSEWHERE and not result.failed else result.text
+        changes = event.tool in EDIT_TOOLS and not result.failed
         about = without_tool_name(block.tool, redact(event.title)) or block.about
         self._put(
             _with(
                 block,
                 state=failed if result.failed else "completed",
                 about=block.about if about == f"bash {block.about}" else about,
-                brief=_brief(event.tool, told),
+                brief=_brief(event.tool, told, changes=changes),
+                changes=changes,
                 lines=count_lines(result.text),
                 seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
                 verdict=event.verdict,
@@ -473,10 +477,12 @@ class Timeline:
         self._fresh[block.key] = None
 
 
-def _brief(tool: str, told: str) -> str:
+def _brief(tool: str, told: str, *, changes: bool) -> str:
     """Returns what is shown of a result that is folded."""
     if tool in COMMAND_TOOLS:
         return last_lines(_FOR_THE_MODEL.sub("", redact(told)))
+    if changes:
+        return first_lines(_FOR_THE_MODEL.sub("", redact(told)))
     return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
 
 
