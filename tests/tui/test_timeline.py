@@ -333,6 +333,11 @@ def test_an_edit_that_is_folded_shows_the_lines_that_changed() -> None:
     assert done.changes
     assert done.brief.split("\n") == text.split("\n")[:8]
     assert (failed.changes, failed.brief) == (False, "a.py: 1 replacement:")
+    staged = "a.py: 1 replacement:\n-x\n+y\nStaged: 1 0a1b2c3; unstage takes it out."
+    feed.add_events(stored(CallEnded("c3", "edit", ToolResult("c3", staged)), first=3))
+    block = list(feed.blocks.values())[-1]
+    assert isinstance(block, ToolCallBlock)
+    assert block.brief == "a.py: 1 replacement:\n-x\n+y"
 
 
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:

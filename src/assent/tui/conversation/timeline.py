@@ -481,8 +481,8 @@ def _brief(tool: str, told: str, *, changes: bool) -> str:
     """Returns what is shown of a result that is folded."""
     if tool in COMMAND_TOOLS:
         return last_lines(_FOR_THE_MODEL.sub("", redact(told)))
-    if changes:
-        return first_lines(_FOR_THE_MODEL.sub("", redact(told)))
+    if changes:  # that it is staged is said beside its name
+        return first_lines(_FOR_THE_MODEL.sub("", redact(told.partition("\nStaged")[0])))
     return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
 
 
