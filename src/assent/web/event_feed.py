@@ -76,7 +76,7 @@ def pause_after(used: float, busy: float) -> float:
     """Returns how long to wait after deliveries that took that much processor time.
 
     `busy` is the share of the time before them in which the rest of the process computed: where
-    nobody else wants the processor, nothing has to wait.
+    no one else wants the processor, nothing has to wait.
     """
     return min(max(POLL_S, used / SHARE * busy), MAX_PACE_S)
 
