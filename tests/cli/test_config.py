@@ -264,6 +264,15 @@ def test_wrong_settings_do_not_block_each_other(world: World) -> None:
     }
 
 
+def test_a_typo_in_what_is_unset_names_what_the_file_sets(world: World) -> None:
+    world.config.write_text("[budget]\ndollars = 2.0\n", encoding="utf-8")
+    answer = world.no(1, "config", "unset", "budget.dolars")
+    assert (answer["error"], "Did you mean budget.dollars?" in answer["message"]) == (
+        "not_found",
+        True,
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

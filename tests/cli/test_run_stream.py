@@ -326,6 +326,8 @@ def test_the_form_is_one_of_three(world: World) -> None:
     assert answer.code == 2
     assert b"must be one of text, json, stream-json, not 'xml'" in answer.err
     assert b"next: assent build --help" in answer.err
+    for line in (("build", "--output-format", "jsn"), ("-p", "Hello", "--output-format", "jsn")):
+        assert b"Did you mean json?" in world.run(*line).err
 
 
 def prose(talker: Talker, *turns: dict[str, Any]) -> None:

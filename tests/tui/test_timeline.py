@@ -331,9 +331,10 @@ def test_an_edit_that_is_folded_shows_the_lines_that_changed() -> None:
     assert isinstance(done, ToolCallBlock)
     assert isinstance(failed, ToolCallBlock)
     assert done.changes
-    assert done.brief.split("\n") == text.split("\n")[:8]
+    header, _, *rows = text.split("\n")
+    assert done.brief.split("\n") == [header, *rows][:8]
     assert (failed.changes, failed.brief) == (False, "a.py: 1 replacement:")
-    staged = "a.py: 1 replacement:\n-x\n+y\nStaged: 1 0a1b2c3; unstage takes it out."
+    staged = "a.py: 1 replacement:\n@@ -1 +1 @@\n-x\n+y\nStaged: 1 0a1b2c3; unstage takes it out."
     feed.add_events(stored(CallEnded("c3", "edit", ToolResult("c3", staged)), first=3))
     block = list(feed.blocks.values())[-1]
     assert isinstance(block, ToolCallBlock)

@@ -36,7 +36,7 @@ from assent.config.settings import (
     refused_keys,
 )
 from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
-from assent.core.errors import NotFound, Refused, UsageError, nearest
+from assent.core.errors import NotFound, Refused, UsageError, meant, nearest
 from assent.core.llm import unknown_provider
 from assent.core.permission.mode import MODES
 from assent.core.permission.rule import parse_rules
@@ -172,7 +172,8 @@ class ConfigEditor:
             before = parse_toml(self.path, text.encode())
             if _at(before, path) is None:
                 raise NotFound(
-                    f"{key_text(path)} is not set in {self.path_text}. {UNCHANGED}",
+                    f"{key_text(path)} is not set in {self.path_text}. {UNCHANGED}"
+                    f"{meant(key_text(path), _leaves(before))}",
                     "assent config list",
                 )
             try:

@@ -10,7 +10,7 @@ import click
 
 from assent.app.status import WorkspaceStatus, open_status
 from assent.cli.output import CliOutput, OutputFormat
-from assent.core.errors import AssentError, UsageError
+from assent.core.errors import AssentError, UsageError, meant
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.render.status import of_plan
 
@@ -140,7 +140,8 @@ class OneOf(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            raise _refused(f"one of {', '.join(self.choices)}", value, param, ctx) from None
+            hint = meant(str(value), self.choices)
+            raise _refused(f"one of {', '.join(self.choices)}", value, param, ctx, hint) from None
 
 
 class ValueCommand(click.Command):
@@ -163,11 +164,16 @@ def argument_name(param: click.Parameter) -> str:
 
 
 def _refused(
-    wanted: str, value: object, param: click.Parameter | None, ctx: click.Context | None
+    wanted: str,
+    value: object,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+    hint: str = "",
 ) -> UsageError:
     name = param_name(param) if param else "The value"
     path = ctx.command_path if ctx else "assent"
-    return UsageError(f"{name} must be {wanted}, not {str(value)[:MAX_SHOWN]!a}.", f"{path} --help")
+    told = f"{name} must be {wanted}, not {str(value)[:MAX_SHOWN]!a}.{hint}"
+    return UsageError(told, f"{path} --help")
 
 
 def _limits(kind: Number) -> str:

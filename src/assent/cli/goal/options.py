@@ -143,7 +143,8 @@ def _option(word: str, rest: list[str], found: dict[str, Any]) -> bool:
 def _set(found: dict[str, Any], name: str, value: str) -> None:
     field = VALUES[name]
     if field == "form" and value not in OUTPUT_FORMATS:
-        _refuse(f"{name} must be one of {', '.join(OUTPUT_FORMATS)}, not {value!a}.")
+        hint = meant(value, OUTPUT_FORMATS)
+        _refuse(f"{name} must be one of {', '.join(OUTPUT_FORMATS)}, not {value!a}.{hint}")
     if field in REFERENCES and not value.strip():
         _refuse(f"{name} must not be empty.")
     if field in ANSWERS:

@@ -1,9 +1,9 @@
 """The quota of a copy: ends a command when the copy or its disk is too full."""
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from stat import S_ISDIR
+from time import monotonic, thread_time
 from typing import Final
 
 import msgspec
@@ -19,8 +19,7 @@ from assent.sandbox.runner.resource_limits import (
 COPY_FULL: Final = "copy"  # how a command ends whose copy has become larger than allowed
 DISK_FULL: Final = "disk"  # or that leaves too little free on the disk
 _BLOCK: Final = 512
-_EVERY: Final = 0.25  # seconds between two counts of all files, and at most a twentieth of the time
-_SHARE: Final = 20
+_SHARE: Final = 20  # counting all files takes at most one of so many parts of the time
 _FILES: Final = 100  # one of so many files that a disk can have stays free
 
 
@@ -70,7 +69,7 @@ class CopyQuota:
 
     Counting all files is slow, so the free space of the disk is watched: only if it shrank by more
     than the copy may still grow, the files are counted. Others may free space at the same time, so
-    they are also counted now and then.
+    they are also counted the more often, the less processor time that takes.
     """
 
     def __init__(
@@ -79,14 +78,14 @@ class CopyQuota:
         limits: ScratchLimits,
         size: Callable[[], DiskUsage],
         root: bytes = b"",
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         """`root` is where commands see the copy."""
         self._root = root
         self._places, self._limits, self._size, self._clock = places, limits, size, clock
         self._known = 0  # bytes when the files were last counted
         self._free = 0  # bytes free at that time
-        self._due = 0.0
+        self._due: float | None = None
 
     def exceeded(self, leaders: Sequence[int] = ()) -> str:
         """Returns the limit that the copy exceeds now, or an empty string.
@@ -96,7 +95,7 @@ class CopyQuota:
         free = min(map(free_bytes, self._places))
         if free < self._limits.reserve_bytes:
             return DISK_FULL
-        if not self._due or self._clock() >= self._due or self._grown(free) > self._most:
+        if self._is_due() or self._grown(free) > self._most:
             self._count(free, leaders)
         return COPY_FULL if self._known > self._most else ""
 
@@ -112,14 +111,16 @@ class CopyQuota:
     def _most(self) -> int:
         return self._limits.max_bytes
 
+    def _is_due(self) -> bool:
+        return self._due is None or self._clock() >= self._due
+
     def _grown(self, free: int) -> int:
-        return self._known + (max(0, self._free - free) if self._due else 0)
+        return self._known + (0 if self._due is None else max(0, self._free - free))
 
     def _count(self, free: int, leaders: Sequence[int]) -> None:
-        began = self._clock()
+        began = thread_time()
         counted = self._size()
         size = counted.size + (unlinked_bytes(leaders, self._root) if self._root else 0)
         self._known = size if counted.whole else max(size, self._grown(free))
         self._free = free
-        took = self._clock() - began
-        self._due = began + took + max(_EVERY, took * _SHARE)
+        self._due = self._clock() + (thread_time() - began) * _SHARE

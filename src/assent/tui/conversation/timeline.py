@@ -101,6 +101,8 @@ class StreamingText:
 SHOWN_ELSEWHERE: Final = ("question", "present_plan")
 # Names that the model goes on with; a person needs none of them in a line that is folded.
 _FOR_THE_MODEL: Final = re.compile(r" \(digest [0-9a-f]{64}\)| Id [0-9a-f]{7,}\.")
+# Lines of an edit's result that are not about what changed: that it is staged is said beside it.
+_NOT_CHANGED: Final = re.compile(r"^(?:@@ .*|Staged.*)\n?", re.MULTILINE)
 # Characters of a text that are shown while it still comes: its newest. An answer goes on where it
 # was rendered last, so that a long one costs little more than a short one.
 MAX_LIVE: Final = 64_000
@@ -481,8 +483,8 @@ def _brief(tool: str, told: str, *, changes: bool) -> str:
     """Returns what is shown of a result that is folded."""
     if tool in COMMAND_TOOLS:
         return last_lines(_FOR_THE_MODEL.sub("", redact(told)))
-    if changes:  # that it is staged is said beside its name
-        return first_lines(_FOR_THE_MODEL.sub("", redact(told.partition("\nStaged")[0])))
+    if changes:
+        return first_lines(_NOT_CHANGED.sub("", _FOR_THE_MODEL.sub("", redact(told))))
     return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
 
 
