@@ -10,7 +10,7 @@ from assent.cli.options import WholeNumber, examples
 from assent.cli.output import current_time
 from assent.cli.pager import colored_text_diff_lines, highlighter
 from assent.cli.stdin import argument_text
-from assent.core.errors import NotFound, UsageError
+from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.plan import declaration_problem
 from assent.core.plan.record import PlanRecord
@@ -85,14 +85,10 @@ def _show_revision(call: Invocation, record: PlanRecord, number: int) -> None:
     """Shows the text of one revision as it was."""
     found = next((each for each in record.revisions if each.n == number), None)
     if found is None:
-        raise _no_revision(number)
+        raise UsageError(f"Revision {number} not found.", "assent plan history")
     text = display_path(call.engine.plans.text(found.content_hash))
     row = {"revision": number, "at": found.at, "content_hash": found.content_hash, "text": text}
     call.output.answer(row, _text_lines(call, text))
-
-
-def _no_revision(number: int) -> NotFound:
-    return NotFound(f"Revision {number} not found.", "assent plan history")
 
 
 def _text_lines(call: Invocation, text: str) -> Iterator[Line]:
@@ -121,7 +117,7 @@ def history(call: Invocation, diff: tuple[int, int] | None) -> None:
     hashes = {r.n: r.content_hash for r in record.revisions}
     missing = [n for n in diff if n not in hashes]
     if missing:
-        raise _no_revision(missing[0])
+        raise UsageError(f"Revision {missing[0]} not found.", "assent plan history")
     one, other = (call.engine.plans.text(hashes[n]) for n in diff)
     patch = text_diff(one, other, f"revision {diff[0]}", f"revision {diff[1]}")
     lines = colored_text_diff_lines(patch, highlighter(in_color=call.output.in_color))
