@@ -163,3 +163,9 @@ def test_the_lines_of_an_edit_have_the_colours_of_a_diff(unfolded: bool) -> None
         found = block_section(block, lambda _: text, unfolded=unfolded).lines
         assert [line.style for line in found[-2:]] == styles
         assert [line.text[6:] for line in found[-2:]] == ["-x = 1", "+x = 2"]
+
+
+def test_how_much_more_an_edit_has_is_not_said_beside_a_line_of_the_file() -> None:
+    block = ToolCallBlock("k", "edit", "completed", "a.py", "a.py:\n+x = 2", 9, changes=True)
+    _, first, last = block_section(block, str).lines
+    assert (first.text, last.text) == ("    └ a.py: (9 lines, Ctrl+O)", "      +x = 2")

@@ -1,5 +1,6 @@
 """The feed after a person's no, after going back, and while somebody waits for them."""
 
+import msgspec
 import pytest
 from tests.tui.test_timeline import stored
 
@@ -55,6 +56,14 @@ def asked(answers: tuple[tuple[str, ...], ...], *, failed: bool) -> tuple[Event,
 def test_a_persons_no_is_declined_and_no_failure() -> None:
     (call,) = calls(*asked((("No",),), failed=True))
     assert (call.state, call.about) == ("declined", "touch a")
+
+
+def test_a_declined_call_keeps_what_it_was_about() -> None:
+    *before, ended = asked((("No",),), failed=True)
+    assert isinstance(ended, CallEnded)
+    wanted = msgspec.structs.replace(ended, title="edit a, read a")  # all that it needed
+    (call,) = calls(*before, wanted)
+    assert call.about == "touch a"
 
 
 def test_a_call_that_failed_after_a_yes_failed_and_waiting_was_no_work() -> None:

@@ -71,8 +71,10 @@ def _rule_line(file: Path | None, word: str) -> str:
     """Returns which line of a file names a permission; empty if that is not known."""
     text = text_for_lines(file, _opener()) if file is not None else b""
     table = parse_toml(Path(), text) if text else {}
-    rules = [rule["permission"] for rule in table.get("rules", ())]
-    named = ("rules", rules.index(word), "permission") if word in rules else ("permission", word)
+    rules = table.get("rules")  # of the file as it is now, which another program may have changed
+    rows = rules if isinstance(rules, list) else []
+    names = [row.get("permission") if isinstance(row, dict) else None for row in rows]
+    named = ("rules", names.index(word), "permission") if word in names else ("permission", word)
     line = setting_line(text, *named) if table else ""
     return f": {line.removesuffix(': ')}" if line else ""
 

@@ -1,7 +1,7 @@
 """The event feed: what is recorded by any process, and what models say live, for many subscribers.
 
 The log is read once for all of them, and what those with the same filter get is made once. While
-turns need the processor, something is sent the less often, the more there are. A subscriber that
+turns need the processor, the more subscribers there are, the less often something is sent. One that
 is too slow is dropped, and resumes from the last event that it got: others do not wait for it, and
 nothing is lost.
 """

@@ -199,10 +199,11 @@ def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
         first, *rest = block.brief.split("\n")
         shown = 1 + len(rest)
         more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > shown else ""
-        yield Line("dim", f"{INNER}└ {visible_line(first)}{'' if rest else more}")
+        at_more = 1 if block.changes else shown  # not beside a line of a file, as if it were in it
+        yield Line("dim", f"{INNER}└ {visible_line(first)}{more if at_more == 1 else ''}")
         for at, line in enumerate(rest, 2):
             told = _change_style(line) if block.changes else "dim"
-            yield Line(told, f"{INNER}  {visible_line(line)}{more if at == shown else ''}")
+            yield Line(told, f"{INNER}  {visible_line(line)}{more if at == at_more else ''}")
 
 
 def _change_style(line: str) -> Style:

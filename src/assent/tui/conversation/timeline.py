@@ -394,6 +394,8 @@ class Timeline:
         told = "" if event.tool in SHOWN_ELSEWHERE and not result.failed else result.text
         changes = event.tool in EDIT_TOOLS and not result.failed
         about = without_tool_name(block.tool, redact(event.title)) or block.about
+        if declined:  # its title lists all that it wanted, for the record of decisions
+            about = block.about or about
         self._put(
             _with(
                 block,
