@@ -1,6 +1,7 @@
 """Lists to choose from: filtering, moving, previews; plans and sessions by them."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 from tests.cli.scripts import PLANS, turn
@@ -18,6 +19,7 @@ from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow, list_sections
 from assent.tui.panels.plan_list import HistoryPanel, PlanList
 from assent.tui.panels.session_list import RewindPanel, SessionList
+from assent.tui.panels.setting_list import AgentList
 from assent.tui.panels.text_input import TextInputPanel
 
 
@@ -134,7 +136,47 @@ def test_rows_are_cut_to_their_room_and_say_so() -> None:
 def test_a_few_letters_find_what_is_meant(query: str, ranked: bool, found: list[int]) -> None:
     texts = ["/plan plan mode on", "/plans choose among plans", "/memory what is told"]
     names = [text.split()[0] for text in texts] if ranked else []
+    assert fuzzy_matches(query, texts, names, abbreviates=ranked) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("plan", [3, 2, 4, 0]),  # exact, prefix, within, description
+        ("pla", [2, 3, 4, 5, 0]),
+        ("explain it", [5]),
+        ("zzz", []),
+    ],
+)
+def test_a_name_that_matches_comes_before_a_description(query: str, found: list[int]) -> None:
+    names = ["build", "pile on", "planner", "plan", "re-plan", "explain"]
+    about = ["carries out a plan", "up", "plans", "first", "again", "explain it"]
+    texts = [f"{name} {words}" for name, words in zip(names, about, strict=True)]
     assert fuzzy_matches(query, texts, names) == found
+
+
+def test_a_match_in_a_name_is_first_and_groups_stay_together() -> None:
+    picker = Picker()
+    picker._all = (
+        PickerRow("1", ("build", "carries out a plan"), "own", name="build"),
+        PickerRow("2", ("review", "reads plans"), "other", name="review"),
+        PickerRow("3", ("plan", "thinks"), "other", name="plan"),
+        PickerRow("4", ("plan-b", "thinks again"), "own", name="plan-b"),
+    )
+    picker._query = "plan"
+    picker._fit()
+    assert names(picker) == ["3", "2", "4", "1"]
+
+
+def test_the_agent_whose_name_is_typed_is_chosen(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        await seat.rest()
+        seat.app.run_slash("/agent")
+        await seat.opened(AgentList)
+        await seat.press(*"plan")
+        assert names(cast(Picker, seat.app.screen))[0] == "plan"
+
+    stage.show(act)
 
 
 @pytest.mark.parametrize(

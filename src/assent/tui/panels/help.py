@@ -79,7 +79,7 @@ class CommandPalette(Picker):
 
     heading = "Commands"
     keys = "Enter run · PgUp PgDn page · Esc close"
-    ranked = True
+    abbreviates = True
 
     def __init__(self, table: Sequence[CommandInfo], own: Sequence[Completion]) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class CommandPalette(Picker):
 
     def rows(self) -> Sequence[PickerRow]:
         usual = [
-            PickerRow(one.name, (one.usage, one.about), also=" ".join(one.aliases))
+            PickerRow(one.name, (one.usage, one.about), name=" ".join((one.name, *one.aliases)))
             for one in self._table
         ]
         own = [

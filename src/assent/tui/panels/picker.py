@@ -45,7 +45,7 @@ class PickerRow(msgspec.Struct, frozen=True):
     cells: tuple[str, ...]
     group: str = ""
     also: str = ""  # what a person may know it by, too
-    name: str = ""  # what it is called where it is asked about
+    name: str = ""  # what it is called; its key, if there is nothing else
 
 
 class PickerLineView(LineView, inherit_bindings=False):
@@ -74,7 +74,7 @@ class Picker(Panel[str]):
     nothing = "Nothing to choose from."
     previews = False
     below = False  # if there is no room next to the list, previews are below it
-    ranked = False  # what fits best stands first, above all by its key
+    abbreviates = False  # a few letters of a name in order find it, whatever contains them
     follows = False  # it is reloaded when something was recorded, in another terminal too
     does: ClassVar[dict[str, str]] = {}  # keys other than Enter, and the methods that they call
 
@@ -232,9 +232,14 @@ class Picker(Panel[str]):
 
     def _fit(self) -> None:
         """Applies the filter to the rows."""
-        texts = [" ".join((*row.cells, row.group, row.also)) for row in self._all]
-        names = [f"{row.key} {row.also}" for row in self._all] if self.ranked else ()
-        found = fuzzy_matches(self._query, texts, names)
+        names = [row.name or row.key for row in self._all]
+        texts = [
+            " ".join((*row.cells, row.group, row.also, name))
+            for row, name in zip(self._all, names, strict=True)
+        ]
+        found = fuzzy_matches(self._query, texts, names, abbreviates=self.abbreviates)
+        groups = list(dict.fromkeys(self._all[at].group for at in found))  # the best match's first
+        found.sort(key=lambda at: groups.index(self._all[at].group))
         self._shown = tuple(self._all[at] for at in found)
         self._draw()
 

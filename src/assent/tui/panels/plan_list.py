@@ -143,7 +143,8 @@ def _row(
         visible_path(record.path) if record.path else "",
     )
     session = titles.get(record.session, visible_line(record.session)) or NO_SESSION
-    return PickerRow(record.plan_id, cells, session, visible_line(record.goal))
+    goal, name = visible_line(record.goal), visible_line(record.name)
+    return PickerRow(record.plan_id, cells, session, goal, name)
 
 
 def _current(engine: "Engine") -> str:

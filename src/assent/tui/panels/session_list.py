@@ -294,7 +294,7 @@ class RewindFilesPanel(UndoPanel):
 
 def _message_row(spoken: UserMessage) -> PickerRow:
     words = visible_line(" ".join(redact(spoken.text).split()))
-    return PickerRow(spoken.id, (ago_cell(spoken.at), f"turn {spoken.turn}", words))
+    return PickerRow(spoken.id, (ago_cell(spoken.at), f"turn {spoken.turn}", words), name=words)
 
 
 def require_session(record: SessionRecord | None) -> SessionRecord:

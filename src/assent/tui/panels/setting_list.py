@@ -187,7 +187,10 @@ class MemoryList(Picker):
 
     def rows(self) -> Sequence[PickerRow]:
         facts = redacted_row(self.terminal.engine.memory.all())
-        return [PickerRow(each.fact, (visible_line(each.text),)) for each in reversed(facts)]
+        return [
+            PickerRow(each.fact, (text := visible_line(each.text),), name=text)
+            for each in reversed(facts)
+        ]
 
 
 # The list of settings, from which the user picks one to change; and of providers, to log in to.
@@ -203,7 +206,7 @@ class ConfigList(Picker):
     heading = "Settings"
     previews = below = True
     keys = "Enter change in your own file · PgUp PgDn page · Esc close"
-    ranked = True
+    abbreviates = True
     _values: Mapping[str, str] = {}  # by key
 
     def rows(self) -> Sequence[PickerRow]:
@@ -236,7 +239,7 @@ class ProviderList(Picker):
 
     heading = "Log in to a provider"
     keys = "Enter store its API key · PgUp PgDn page · Esc close"
-    ranked = True
+    abbreviates = True
 
     def rows(self) -> Sequence[PickerRow]:
         return [

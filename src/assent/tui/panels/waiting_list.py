@@ -58,8 +58,9 @@ class WaitingList(Picker):
 
 
 def _row(key: str, one: PendingDecision) -> PickerRow:
-    cells = (one.kind, ago_cell(one.at), visible_line(one.session), visible_line(one.title))
-    return PickerRow(key, cells, also=" ".join(map(visible_line, one.preview)))
+    title = visible_line(one.title)
+    cells = (one.kind, ago_cell(one.at), visible_line(one.session), title)
+    return PickerRow(key, cells, also=" ".join(map(visible_line, one.preview)), name=title)
 
 
 def _risks(one: PendingDecision) -> str:
