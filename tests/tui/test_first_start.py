@@ -1,9 +1,20 @@
 """The first start without any model: what was found, the next steps, and a screen that works."""
 
+from tests.cli.scripts import turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
-from assent.render.onboarding import LocalModelServer, SetupFindings, onboarding_lines
+from assent.render.onboarding import (
+    DEMO,
+    NO_KEY,
+    NO_MODEL_YET,
+    USABLE,
+    LocalModelServer,
+    SetupFindings,
+    onboarding_lines,
+)
+from assent.tui.home import HINTS, MAX_SESSIONS
+from assent.tui.host import StartOptions
 from assent.tui.panels.run import RunPanel
 
 
@@ -11,9 +22,8 @@ def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stag
     async def act(seat: Seat) -> None:
         await seat.shows("No model available yet.")
         for words in (
-            "No API key found in the environment.",
-            "ANTHROPIC_API_KEY",
-            "no answer",
+            NO_KEY,
+            "No answer from",
             "export ANTHROPIC_API_KEY=",
             "F9 or /demo",
         ):
@@ -60,19 +70,68 @@ def test_a_key_that_is_set_is_told_by_its_name_and_never_by_its_value(stage: Sta
     stage.env["OPENAI_API_KEY"] = "sk-very-secret-0123456789abcdef"
 
     async def act(seat: Seat) -> None:
-        await seat.shows("API keys found: OPENAI_API_KEY")
+        await seat.shows("API key found: OPENAI_API_KEY")
         await seat.shows("nobody")
         assert "sk-very" not in seat.text()
 
     stage.show(act, size=(100, 40))
 
 
-def test_what_was_found_is_told_by_signs_and_words() -> None:
+def test_what_was_found_is_told_by_names_and_words() -> None:
     servers = (
-        LocalModelServer("ollama", "http://127.0.0.1:11434/v1", 1),
-        LocalModelServer("lmstudio", "http://127.0.0.1:1234/v1"),
+        LocalModelServer("ollama", 1),
+        LocalModelServer("lmstudio"),
+        LocalModelServer("llamacpp"),
     )
-    found = SetupFindings((), ("A_KEY",), servers)
-    told = [line.text for line in onboarding_lines(found)]
-    assert "ollama    http://127.0.0.1:11434/v1  running, 1 model" in told
-    assert "lmstudio  http://127.0.0.1:1234/v1   no answer" in told
+    told = [line.text for line in onboarding_lines(SetupFindings((), servers))]
+    assert told[1] == (
+        f"{NO_KEY} ollama is running with 1 model. No answer from lmstudio, llamacpp."
+    )
+
+
+def test_without_a_model_all_of_the_first_screen_fits_in_80_columns_and_24_rows(
+    stage: Stage,
+) -> None:
+    proposed(stage, greeting=b"hello\n")
+    stage.script(turn("Hello."), *[turn("Hello.")] * 3)
+    for number in range(MAX_SESSIONS + 1):
+        stage.run("-p", "--model", stage.model, f"Goal number {number}")
+    stage.path.unlink()
+
+    async def act(seat: Seat) -> None:
+        await seat.shows(DEMO)
+        await seat.shows("more: /sessions")
+        await seat.rest()
+        text = seat.text()
+        shown = ("Assent", "plan mode", NO_MODEL_YET, DEMO, USABLE, "Plan", "Last sessions")
+        rows = [row.strip() for row in text.splitlines()]
+        places = [
+            next(at for at, row in enumerate(rows) if row.startswith(words))
+            for words in (*shown, HINTS[-1])
+        ]
+        assert places == sorted(places)
+        assert "↪" not in text
+
+    stage.show(act, size=(80, 24))
+
+
+def test_below_what_a_command_said_it_is_told_without_a_model_too(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        await seat.shows(USABLE)
+        assert HINTS[-1] not in seat.text()
+
+    stage.show(act, StartOptions(told=("Told by a command.",)), size=(80, 24))
+
+
+def test_a_key_that_is_stored_takes_away_that_there_is_no_model(stage: Stage) -> None:
+    stage.script(turn("Hello."))
+    stage.path.rename(stage.base / "model.json")
+
+    async def act(seat: Seat) -> None:
+        await seat.shows(NO_MODEL_YET)
+        stage.config.write_text(f'model = "scripted:{stage.base}/model.json"\n', encoding="utf-8")
+        seat.app.reload_settings()
+        await seat.shows("plan mode · model.json")
+        assert NO_MODEL_YET not in seat.text()
+
+    stage.show(act)

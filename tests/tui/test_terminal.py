@@ -83,7 +83,7 @@ def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
     server: Tmux, world: World
 ) -> None:
     screen = server.open(world, "assent", (100, 40))
-    screen.shows("No model available yet.", "ANTHROPIC_API_KEY", "F9 or /demo", "no model")
+    screen.shows("No model available yet.", "export ANTHROPIC_API_KEY", "F9 or /demo", "no model")
     screen.press("F9")
     screen.shows("This is a demo", "Let people order tea in several sizes")
     screen.press("C-c")

@@ -18,8 +18,8 @@ from assent.render.onboarding import LocalModelServer, SetupFindings
 
 def discover_models(folder: str) -> SetupFindings:
     """Returns what was found; asks the servers of this machine, with a short timeout."""
-    looked_for = tuple(name for each in PROVIDERS if not each.local for name in each.keys)
-    keys = tuple(name for name in looked_for if os.environ.get(name, "").strip())
+    variables = [name for each in PROVIDERS if not each.local for name in each.keys]
+    keys = tuple(name for name in variables if os.environ.get(name, "").strip())
     try:
         settings = load_settings(locate_workspace(folder)[1], user_paths(), lenient=False).settings
         known = provider_accounts(dict(os.environ), settings.providers)
@@ -27,19 +27,16 @@ def discover_models(folder: str) -> SetupFindings:
         with ThreadPoolExecutor(max_workers=max(len(local), 1)) as pool:
             servers = tuple(pool.map(_server, local))
     except AssentError as error:
-        return SetupFindings(keys, looked_for, (), error.message)
-    return SetupFindings(
-        keys, looked_for, servers, _trouble(folder) if keys or settings.model else ""
-    )
+        return SetupFindings(keys, (), error.message)
+    return SetupFindings(keys, servers, _trouble(folder) if keys or settings.model else "")
 
 
 def _server(account: ProviderAccount) -> LocalModelServer:
-    where = account.base.origin + account.base.path
     client = HttpClient(wrap_tls, dict(os.environ), PROBE_S, PROBE_S)
     try:
-        return LocalModelServer(account.name, where, len(list_model_names(account, client)))
+        return LocalModelServer(account.name, len(list_model_names(account, client)))
     except ModelError:
-        return LocalModelServer(account.name, where)
+        return LocalModelServer(account.name)
     finally:
         client.close()
 

@@ -1,24 +1,29 @@
 """The first start without a model: what was searched, what was found, and what to do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.lines import Line, Span, counted, wrapped_lines
 
-API_KEY_VARIABLES: Final = "ANTHROPIC_API_KEY", "OPENAI_API_KEY"
-USABLE: Final = (
-    "Without a model you can still review, approve, build and undo plans: /plans, /waiting."
+NO_MODEL_YET: Final = "No model available yet."
+NO_KEY: Final = "No API key found."
+DEMO: Final = "F9 or /demo opens a demo with a scratch folder and a scripted model."
+USABLE: Final = "You can still review, approve, build and undo plans: /plans, /waiting."
+_STEPS: Final = (
+    ("/login", "store an API key; in a shell: assent login"),
+    ("export ANTHROPIC_API_KEY=...", "then restart; others: docs/models.md"),
+    ("ollama serve", "run a local model"),
 )
+_WIDTH: Final = max(len(command) for command, _ in _STEPS) + 2
 
 
 class LocalModelServer(msgspec.Struct, frozen=True):
     """A model server on this machine, and how many models it has; None: it did not answer."""
 
     name: str
-    where: str
     models: int | None = None
 
 
@@ -26,44 +31,27 @@ class SetupFindings(msgspec.Struct, frozen=True):
     """The keys and model servers that were found; keys are named by their variables."""
 
     keys: tuple[str, ...] = ()  # variables that are set
-    looked_for: tuple[str, ...] = ()  # variables that would do
     servers: tuple[LocalModelServer, ...] = ()
     trouble: str = ""  # why no model could be chosen, where something else is wrong
 
 
 def onboarding_lines(found: SetupFindings) -> Iterator[Line]:
-    """Renders what was found, and the literal next steps."""
-    yield Line("heading", "No model available yet.")
+    """Renders what was found, and the literal next steps, in few rows."""
+    yield Line("heading", NO_MODEL_YET)
     if found.trouble:
         yield from wrapped_lines("risk", visible_line(found.trouble))
-    yield BLANK
-    yield from _keys(found)
-    yield from table_lines("plain", [_server(server) for server in found.servers])
-    yield BLANK
-    yield Line("plain", "Do one of these:")
-    yield Line(
-        "code", "  /login                         store an API key (in a shell: assent login)"
-    )
-    yield Line(
-        "code", f"  export {API_KEY_VARIABLES[0]}=...   then restart assent; others: docs/models.md"
-    )
-    yield Line("code", "  ollama serve                   run a local model")
-    yield BLANK
-    yield Line("heading", "F9 or /demo opens a demo with a scratch folder and a scripted model.")
-    yield from wrapped_lines("dim", USABLE)
+    keys = f"API key found: {', '.join(found.keys)}." if found.keys else NO_KEY
+    yield from wrapped_lines("plain", visible_line(" ".join([keys, *_servers(found.servers)])))
+    for command, about in _STEPS:
+        spans = (Span(f"  {command:<{_WIDTH}}", "code"), Span(about))
+        yield Line("plain", "".join([span.text for span in spans]), spans)
+    yield Line("heading", DEMO)
+    yield Line("dim", USABLE)
 
 
-def _keys(found: SetupFindings) -> Iterator[Line]:
-    if found.keys:
-        yield Line("plain", f"API keys found: {', '.join(map(visible_line, found.keys))}")
-    else:
-        yield Line("plain", "No API key found in the environment. Checked:")
-        yield from wrapped_lines("dim", "  " + " ".join(map(visible_line, found.looked_for)))
-
-
-def _server(server: LocalModelServer) -> tuple[str, str, str]:
-    if server.models is None:
-        state = "no answer"
-    else:
-        state = f"running, {server.models} model{'' if server.models == 1 else 's'}"
-    return f"{visible_line(server.name)}", visible_line(server.where), state
+def _servers(servers: Sequence[LocalModelServer]) -> Iterator[str]:
+    for server in servers:
+        if server.models is not None:
+            yield f"{server.name} is running with {counted(server.models, 'model')}."
+    if silent := [server.name for server in servers if server.models is None]:
+        yield f"No answer from {', '.join(silent)}."

@@ -20,7 +20,6 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
-from assent.render.onboarding import onboarding_lines
 from assent.render.questions import HALTED
 from assent.tui import key_actions
 from assent.tui.base_app import BaseApp
@@ -264,7 +263,7 @@ class TerminalApp(BaseApp):
             case SessionLoaded() | SessionLoadFailed():
                 self.opening.loaded(message)
             case NoModel(found):
-                self.deferred.add_note(*onboarding_lines(found))
+                self.opening.miss_model(found)
             case _:
                 raise AssertionError(f"unhandled message {message!r}")
 

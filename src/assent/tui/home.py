@@ -8,6 +8,7 @@ import msgspec
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, time_ago
+from assent.render.onboarding import SetupFindings, onboarding_lines
 from assent.render.rows import session_state, session_title
 from assent.tui.sidebar.context import model_name
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from assent.tui.status import StatusSnapshot
 
 MAX_SESSIONS: Final = 5
+MAX_SESSIONS_BELOW: Final = 2  # below what to do without a model: all of it fits in 24 rows
 MAX_TITLE_CHARS: Final = 60
 KEY: Final = "home"  # of its section in the conversation
 IDLE: Final = "idle"  # the state that is not worth a word
@@ -68,8 +70,17 @@ def short_folder(path: str, home: str) -> str:
     return path
 
 
-def home_lines(home: Home, standing: "StatusSnapshot") -> list[Line]:
-    """Returns the lines of the home; the mode, the model and what waits are as of now."""
+def home_lines(
+    home: Home, standing: "StatusSnapshot", missing: SetupFindings | None = None
+) -> list[Line]:
+    """Returns the lines of the home; the mode, the model and what waits are as of now.
+
+    Without a model, they say what was found and what to do.
+    """
+    if missing is not None:
+        listed = home.sessions[:MAX_SESSIONS_BELOW]
+        more = home.more + len(home.sessions) - len(listed)
+        home = msgspec.structs.replace(home, sessions=listed, more=more)
     where = f"{home.folder} ({home.branch})" if home.branch else home.folder
     model = visible_line(model_name(standing.model)) if standing.model else NO_MODEL
     lines = [
@@ -77,11 +88,14 @@ def home_lines(home: Home, standing: "StatusSnapshot") -> list[Line]:
         Line("plain", visible_line(where)),
         Line("dim", f"{visible_line(standing.mode)} mode · {model}"),
     ]
+    if missing is not None:
+        lines += [BLANK, *onboarding_lines(missing)]
     if waits := [*_waiting(home, len(standing.waiting))]:
         lines += [BLANK, *(Line("risk", f"{words}: /waiting") for words in waits)]
     if home.sessions:
         lines += [BLANK, Line("heading", "Last sessions"), *_session_lines(home)]
-    return [*lines, BLANK, *(Line("dim", hint) for hint in _hints(home))]
+    hints = _hints(home) if missing is None or not (waits or home.sessions) else HINTS[-1:]
+    return [*lines, BLANK, *(Line("dim", hint) for hint in hints)]
 
 
 def _waiting(home: Home, questions: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from assent.core.plan.record import PlanState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
+from assent.render.onboarding import SetupFindings, onboarding_lines
 from assent.tui.context import AppContext
 from assent.tui.conversation.block_sections import notice_section
 from assent.tui.conversation.past_runs import past_run_notes
@@ -42,11 +43,13 @@ class SessionOpening:
         self._wanted = ""  # the session that is being read, or was last
         self._fresh = False  # whether what waits in the session was not asked yet
         self._unfinished = False  # whether it was said with this session that a run is unfinished
-        self._home: Home | None = None  # what is shown before a session begins
+        self._at_home = False  # whether no session has begun
+        self._home: Home | None = None  # what is shown until then
+        self._missing: SetupFindings | None = None  # what was found instead of a model
 
     def load(self, record: SessionRecord) -> None:
         """Loads and folds a session in a thread, and shows it when that is done."""
-        self.ready, self._wanted = False, record.session
+        self.ready, self._wanted, self._at_home = False, record.session, False
         app = self._app
 
         def act() -> None:
@@ -80,6 +83,8 @@ class SessionOpening:
         app = self._app
 
         def known(vim: bool) -> None:
+            if app.session_controller.shown_model:
+                self._missing = None
             app.prompt.use_vim(vim)
             app.refresh_status()
 
@@ -93,6 +98,14 @@ class SessionOpening:
         if not (app.session_controller.shown_model or (record and record.model)):
             app.messages.post(NoModel(app.host.findings()))
         return app.host.vim
+
+    def miss_model(self, found: SetupFindings) -> None:
+        """Says that there is no model: with what stands before a session, else below it."""
+        self._missing = found
+        if self._at_home if self.ready else self._begins_at_home():
+            self.draw_home(self._app.status_snapshot)
+        else:
+            self._app.deferred.add_note(*onboarding_lines(found))
 
     def open_none(self) -> None:
         """Continues without a session, and ignores one that is still being loaded."""
@@ -114,7 +127,7 @@ class SessionOpening:
     def _open(self) -> None:
         """Opens the session that the user requested."""
         app = self._app
-        if app.session_controller.record is None and not self._start.told:
+        if self._begins_at_home():
             self._read_home()
         self.ready = self._fresh = True
         app.deferred.release_notes()
@@ -131,10 +144,13 @@ class SessionOpening:
             app.say(start.words)
         app.deferred.release_actions()
 
+    def _begins_at_home(self) -> bool:
+        return self._app.session_controller.record is None and not self._start.told
+
     def _read_home(self) -> None:
         """Shows what there is before a session begins."""
         app, now = self._app, datetime.now(UTC).isoformat()
-        self._home = None
+        self._home, self._at_home = None, True
 
         def read(home: Home) -> None:
             self._home = home
@@ -147,14 +163,14 @@ class SessionOpening:
         app = self._app
         if self._home is None or app.session_controller.record or app.session_controller.at_work:
             return
-        app.conversation.put(notice_section(HOME, home_lines(self._home, standing)))
+        app.conversation.put(notice_section(HOME, home_lines(self._home, standing, self._missing)))
 
     def leave_home(self) -> None:
         """Shows it no longer: a session begins."""
         sections = self._app.conversation.sections
         if self._home is not None and any(each.key == HOME for each in sections):
             self._app.conversation.show([each for each in sections if each.key != HOME])
-        self._home = None
+        self._home, self._at_home = None, False
 
     def look_for_questions(self, standing: StatusSnapshot | None) -> None:
         """Opens the questions of the session that was just opened; notes those of others."""
