@@ -27,6 +27,7 @@ from bench.subscribers import subscribers
 OPENCODE_TURNS = 4.0
 TURNS = Bar(100, at_least=True, absolute=True)  # 25 x that
 MEMORY_MIB = 250
+AS_BROWSERS = "Accept-Encoding: gzip, deflate, br"
 MARKERS = 20  # events whose delivery is measured
 NEW = b'{"goal": "Say something", "model": "openai/m"}'
 WAIT_S = 300
@@ -84,13 +85,16 @@ def server_figures(work: Path, scale: Scale) -> Iterator[Figure]:
             fast = _delivery(server, many)
             yield Figure(f"delivery p95, {many:,} subscribers / {few:,}", fast, slow, at_most(12))
         with _serving(make_workspace(work / "both"), port) as server:
-            alone = beside = 0.0
+            alone = beside = plain = 0.0
             for _ in range(scale.long_rounds):
                 alone = max(alone, _turns(server, count)[0])
-                with subscribers(server.host, server.token, many):
+                with subscribers(server.host, server.token, many, AS_BROWSERS):
                     beside = max(beside, _turns(server, count)[0])
+                with subscribers(server.host, server.token, many):
+                    plain = max(plain, _turns(server, count)[0])
             name = f"turns/s with {many:,} subscribers / without"
             yield Figure(name, beside, alone, at_least(0.8), "count")
+            yield Figure("the same, without compression", plain, alone, None, "count")
 
 
 @contextmanager
@@ -177,7 +181,7 @@ async def _post(server: RunningServer, path: str, body: bytes, method: str = "PO
 def _delivery(server: RunningServer, count: int) -> float:
     """Returns the time in which 95 of 100 subscribers got an event, from when it was caused."""
     session = asyncio.run(_first_session(server))
-    with subscribers(server.host, server.token, count) as lines:
+    with subscribers(server.host, server.token, count, markers=True) as lines:
         taken: list[float] = []
         for number in range(MARKERS):
             began = time.monotonic()

@@ -74,6 +74,7 @@ ROWS = (
     "5 sessions at once: turns/s / opencode serve",
     "delivery p95, 20 subscribers / 2",
     "turns/s with 20 subscribers / without",
+    "the same, without compression",
 )
 
 

@@ -8,16 +8,13 @@ import pytest
 
 from assent.core.event import StoredEvent
 from assent.web.event_feed import (
-    MAX_PACE_S,
     MAX_WAITING,
-    POLL_S,
     RESUME,
-    SHARE,
     EventFeed,
     FeedFilter,
     FeedMessage,
     encode_message,
-    pause_after,
+    still_owed,
 )
 
 WAIT_S = 20
@@ -193,17 +190,17 @@ def test_a_slow_subscriber_is_told_to_resume() -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "busy", "pause"),
+    ("owed", "passed", "computed", "left"),
     [
-        (0.0, 1.0, POLL_S),
-        (0.05, 0.0, POLL_S),  # nobody else wants the processor
-        (0.05, 0.5, 0.05 / SHARE / 2),
-        (0.05, 1.0, 0.05 / SHARE),
-        (5.0, 1.0, MAX_PACE_S),
-        (5.0, 0.0, POLL_S),
+        (0.0, 0.02, 0.02, -0.02),
+        (0.5, 0.02, 0.0, 0.0),  # nobody else wants the processor
+        (0.5, 0.02, 0.01, 0.46),
+        (0.5, 0.02, 0.02, 0.48),
+        (0.5, 0.02, 0.04, 0.48),  # on two processors
+        (0.5, 0.0, 0.0, 0.5),
     ],
 )
 def test_deliveries_wait_only_for_those_who_need_the_processor(
-    used: float, busy: float, pause: float
+    owed: float, passed: float, computed: float, left: float
 ) -> None:
-    assert pause_after(used, busy) == pytest.approx(pause)
+    assert still_owed(owed, passed, computed) == pytest.approx(left)

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from zlib import MAX_WBITS, decompressobj
 
 import msgspec
 from tests.cli.harness import World
@@ -14,6 +15,8 @@ from tests.web.harness import WAIT_S, Client, Served, served
 from tests.web.test_sessions import idle, script, start
 
 from assent.core.text.secrets import redaction_text
+
+GZIP = MAX_WBITS + 16  # how zlib is told that a head of gzip comes first
 
 
 class Stream:
@@ -178,16 +181,21 @@ def test_f28_a_stream_tells_when_the_file_of_a_plan_changes(server: Served) -> N
     assert browser.get("/events?plan=none", 404)["error"] == "not_found"
 
 
-def pieces(client: Client, version: str) -> Iterator[bytes]:
+def pieces(
+    client: Client, version: str, query: str = "", accepted: str = "identity"
+) -> Iterator[bytes]:
     """Yields what a stream of events sends, read byte by byte as the version of HTTP frames it."""
-    head = "".join(f"{name}: {value}\r\n" for name, value in client.headers.items())
-    asked = f"GET /api/v1/events HTTP/{version}\r\nHost: {client.address}\r\n{head}\r\n"
+    headers = {**client.headers, "Accept-Encoding": accepted}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    asked = f"GET /api/v1/events{query} HTTP/{version}\r\nHost: {client.address}\r\n{head}\r\n"
     host, _, port = client.address.partition(":")
     with socket.create_connection((host, int(port)), WAIT_S) as sock, sock.makefile("rb") as answer:
         sock.sendall(asked.encode())
         told = b"".join(iter(answer.readline, b"\r\n")).lower()
         assert told.startswith(b"http/1.1 200 ")
         assert (b"transfer-encoding: chunked" in told) == (version == "1.1")
+        assert (b"content-encoding: gzip" in told) == (accepted == "gzip")
+        assert b"vary: accept-encoding" in told
         yield b""
         while version == "1.0":
             yield answer.readline()
@@ -216,3 +224,29 @@ def test_chunks_that_are_sent_at_once_are_framed_as_all_others(world: World) -> 
     recorded = {version: re.findall(rb"id: \d+", sent) for version, sent in heard.items()}
     assert recorded["1.0"] == recorded["1.1"][: len(recorded["1.0"])]
     assert len(recorded["1.0"]) > 20
+
+
+def test_a_stream_in_gzip_says_the_same_and_may_begin_at_any_time(world: World) -> None:
+    script(world, *(turn("Hello there") for _ in "123"))
+    with served(world) as server:
+        browser = server.browser()
+        plain, packed = pieces(browser, "1.1"), pieces(browser, "1.1", accepted="gzip")
+        heard = next(plain) + next(packed)
+        unpacked, decoder = b"", decompressobj(GZIP)
+        for number in (1, 2, 3):
+            idle(browser, start(browser)["session"])
+            end = b"event: message_finished\n"
+            while heard.count(end) < number or not heard.endswith(b"\n\n"):
+                heard += next(plain)
+            while len(unpacked) < len(heard):  # while the stream is open, all of it can be read
+                unpacked += decoder.decompress(next(packed))
+        assert rows(unpacked) == rows(heard)
+        late, decoder, again = pieces(browser, "1.1", "?after=0", "gzip"), decompressobj(GZIP), b""
+        while again.count(end) < 3:
+            again += decoder.decompress(next(late))
+        assert rows(again)[-len(rows(heard)) :] == rows(heard)
+
+
+def rows(heard: bytes) -> list[bytes]:
+    """Returns the recorded events of a stream; what comes between them depends on the time."""
+    return re.findall(rb"id: \d+\nevent: \w+\ndata: .*\n\n", heard)

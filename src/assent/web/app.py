@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.web.caller import caller_secret, cookie_secret, csrf_token, find_access
 from assent.web.chunks import SendNow, chunk_sender
+from assent.web.compression import HEADERS, accepts_gzip, compressed_stream, compressing
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
 from assent.web.errors import TooBusy
 from assent.web.event_feed import HEARTBEAT, EventQuery, FeedFilter, FeedMessage
@@ -124,12 +125,18 @@ async def _events(server: Server, request: Request) -> Response:
         plan = await server.run(lambda: server.find_plan(wanted.plan)) if wanted.plan else None
         wants = StreamFilter(workspace, wanted.session, slug)
         secret = caller_secret(server, request)
-        send_now = _while_valid(server, secret, chunk_sender(request.scope))
+        in_gzip = accepts_gzip(request.headers.getlist("accept-encoding"))
+        send_chunk = chunk_sender(request.scope)
+        if in_gzip and send_chunk is not None:
+            send_chunk = compressing(send_chunk)
+        send_now = _while_valid(server, secret, send_chunk)
         sent = server.feed.subscribe(wants, after, send_now)
         if plan is not None:
             sent = server.plan_files.follow(*plan, sent)
         allowed = _while_allowed(server, secret, sent)
-        return StreamingResponse(allowed, media_type="text/event-stream")
+        headers = HEADERS if in_gzip else {"Vary": HEADERS["Vary"]}
+        body = compressed_stream(allowed) if in_gzip else allowed
+        return StreamingResponse(body, headers=headers, media_type="text/event-stream")
     except AssentError as error:
         return error_response(error)
 

@@ -1,7 +1,7 @@
 """Chunks of an answer that are written at once, past the layers that a message goes through."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, TypeAlias, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -35,6 +35,11 @@ def chunk_sender(scope: Scope) -> SendNow | None:
         return None
 
     def send_now(body: bytes) -> bool:
-        return bool(send_chunk(b"%x\r\n%b\r\n" % (len(body), body)))
+        return bool(send_chunk(_chunk(body)))
 
     return send_now
+
+
+@lru_cache(1)  # many connections get the same, one after the other
+def _chunk(body: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(body), body)

@@ -72,13 +72,14 @@ def encode_message(body: bytes, position: int = 0, kind: str = "") -> bytes:
     return b"%s%sdata: %s\n\n" % (placed, named, body)
 
 
-def pause_after(used: float, busy: float) -> float:
-    """Returns how long to wait after deliveries that took that much processor time.
+def still_owed(owed: float, passed: float, computed: float) -> float:
+    """Returns how long turns are still left alone after some time, of the time that they are owed.
 
-    `busy` is the share of the time before them in which the rest of the process computed: where
-    no one else wants the processor, nothing has to wait.
+    In that time the rest of the process computed that long. Where no one else wants the processor,
+    nothing has to wait.
     """
-    return min(max(POLL_S, used / SHARE * busy), MAX_PACE_S)
+    busy = min(max(computed, 0.0) / passed, 1.0) if passed > 0 else 1.0
+    return owed - passed / busy if busy > 0 else 0.0
 
 
 class FeedBatch(msgspec.Struct, frozen=True):
@@ -181,7 +182,6 @@ class EventFeed:
         clock = asyncio.get_running_loop().time
         self._position = await asyncio.to_thread(self._source.last)
         beat_at = clock() + HEARTBEAT_S
-        looked, computed = clock(), process_time()
         while True:
             if clock() >= beat_at:
                 beat_at += HEARTBEAT_S
@@ -192,10 +192,24 @@ class EventFeed:
                 used = await self._send([self._live.popleft() for _ in range(len(self._live))])
             if self._source.last() > self._position:
                 used += await self._deliver()
-            others = process_time() - computed - used
-            busy = min(max(others, 0.0) / max(clock() - looked, POLL_S), 1.0)
-            looked, computed = clock(), process_time()
-            await asyncio.sleep(pause_after(used, busy))
+            await self._rest(used / SHARE)
+
+    async def _rest(self, owed: float) -> None:
+        """Waits until turns had the processor for the time that they are owed, or do not need it.
+
+        What they recorded last goes out as soon as they have ended.
+        """
+        clock = asyncio.get_running_loop().time
+        ends = clock() + MAX_PACE_S
+        looked, computed = clock(), process_time()
+        await asyncio.sleep(POLL_S)
+        while clock() < ends:
+            now, used = clock(), process_time()
+            owed = still_owed(owed, now - looked, used - computed)
+            if owed <= 0:
+                return
+            looked, computed = now, used
+            await asyncio.sleep(POLL_S)
 
     async def _deliver(self) -> float:
         """Sends what was recorded; returns the processor time that this took."""
