@@ -133,6 +133,7 @@ class Sessions(SessionLookup):
         self._tools: ToolEnvironment | None = None
         self._naming = Lock()
         self._named: set[str] = set()  # slugs of sessions that are just being started
+        self._numbers: dict[str, int] = {}  # of the newest session of each name that many have
 
     def obey(self, tools: ToolEnvironment) -> None:
         """Tells a model no name at the top of the workspace that the rules of its gate hide."""
@@ -600,11 +601,13 @@ class Sessions(SessionLookup):
         wanted, find_plans = slug(goal), self._services.ports.projection.find_plans
         with self._naming:
             taken = diary.slugs()
-            n, name = 1, wanted
+            n = self._numbers.get(wanted, 1)  # a session keeps its name, so those before are taken
+            name = wanted if n == 1 else f"{wanted}-{n}"
             while name in taken or name in self._named or find_plans(name):
                 n += 1
                 name = f"{wanted}-{n}"
             self._named.add(name)
+            self._numbers[wanted] = n
         try:
             yield name
         finally:

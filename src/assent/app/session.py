@@ -3,10 +3,10 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -108,11 +108,13 @@ MAX_KEPT = 32  # idle connections to providers; as many turns run at once
 class RuntimeCache:
     """What a process that drives many turns keeps from one to the next.
 
-    That is what was read from files that did not change since, and connections to providers.
+    That is what was read from files that did not change since, connections to providers, and the
+    environment, which a process keeps.
     """
 
     def __init__(self) -> None:
         self.configurations = ConfigurationCache()
+        self.environment: Final[Mapping[str, str]] = dict(os.environ)
         self._clients: dict[float, HttpClient] = {}
         self._lock = Lock()
 
@@ -121,7 +123,7 @@ class RuntimeCache:
         with self._lock:
             if idle_s not in self._clients:
                 self._clients[idle_s] = HttpClient(
-                    wrap_tls, dict(os.environ), idle_s, most_kept=MAX_KEPT
+                    wrap_tls, self.environment, idle_s, most_kept=MAX_KEPT
                 )
             return self._clients[idle_s]
 
@@ -151,7 +153,7 @@ def open_session_runtime(
     loaded = configuration.loaded
     settings = loaded.settings
     stored = StoredKeys(stored_credentials(here, root))
-    environment = dict(os.environ)
+    environment = kept.environment if kept else dict(os.environ)
     models = ModelRegistry(
         settings, environment, cwd, stored, configuration.accounts,
         kept.client(settings.http.idle_s) if kept else None,
