@@ -12,6 +12,12 @@ from assent.tui.panels.diff import DiffPanel
 RAW = ("diff --git", "--- a/", "+++ b/", "@@ ", "index ")  # of a patch, and of no row
 
 
+def undone_here(stage: Stage) -> None:
+    """Undoes the last change, as another terminal would."""
+    digest = stage.ok("undo", "--dry-run")["digest"]
+    stage.ok("undo", "--digest", digest)
+
+
 def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> None:
     stage.put("a.txt", b"one\n")
     edit = ("edit", {"path": "a.txt", "old": "one", "new": "two"})
@@ -33,6 +39,47 @@ def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> 
             seat.app.run_slash("/clear")
 
     stage.show(act, StartOptions(mode="auto-edit"), (100, 50))
+
+
+def test_without_a_plan_the_edits_of_the_session_are_shown_until_they_are_undone(
+    stage: Stage,
+) -> None:
+    stage.put("a.txt", b"one\nsame\n")
+    first = ("edit", {"path": "a.txt", "old": "one", "new": "two"})
+    second = ("edit", {"path": "a.txt", "old": "two", "new": "three"})
+    stage.script(turn("", first), turn("Done."), turn("", second, write("b.txt", "b\n")), turn("."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Change it")
+        await seat.say("Again")
+        stage.ok("plan", "new", "other")
+        seat.app.run_slash("/diff")
+        await seat.shows("This session: 2 files, +2 -1")
+        for words in ("1   -one", "  1 +three", "write b.txt, +1 -0"):
+            await seat.shows(words)
+        assert not [raw for raw in RAW if raw in seat.text()]
+        seat.app.run_slash("/clear")
+        undone_here(stage)
+        seat.app.run_slash("/diff")
+        await seat.shows("This session: 1 file, +1 -1")
+        await seat.shows("  1 +two")
+
+    stage.show(act, StartOptions(mode="auto-edit"), (100, 50))
+
+
+def test_long_edits_of_a_session_are_in_the_panel_of_a_diff(stage: Stage) -> None:
+    content = "".join(f"line {number}\n" for number in range(90))
+    stage.script(turn("", write("a.py", content)), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Write it")
+        seat.app.run_slash("/diff")
+        await seat.opened(DiffPanel)
+        await seat.shows("Changes of this session")
+        await seat.press("end")
+        await seat.shows("90 +line 89")
+
+    stage.show(act, StartOptions(mode="auto-edit"))
 
 
 def test_what_changed_within_a_line_is_marked_in_the_conversation(stage: Stage) -> None:

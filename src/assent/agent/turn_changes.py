@@ -13,9 +13,9 @@ from assent.core.llm import TextPart
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
 from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
 from assent.core.session.record import SessionRecord
-from assent.core.undo import combined_operations, undo_gaps
+from assent.core.undo import AppliedChange, combined_operations, undo_gaps
 from assent.render.diff import LIMIT, operation_diff
-from assent.render.turn_changes import TurnChanges, file_change
+from assent.render.turn_changes import FileChange, TurnChanges, file_change
 from assent.runs.undo.targets import UndoTargets
 
 MAX_TITLE_CHARS = 60  # characters of the user's message
@@ -63,6 +63,20 @@ class SessionTurnChanges:
             f"Session {record.slug} has no turn {number}.", f"assent sessions diff {record.slug}"
         )
 
+    def session(self, record: SessionRecord) -> TurnChanges:
+        """Returns what all turns changed together, without what was undone."""
+        events = self._diary(record).read(record.session)
+        back = UndoTargets(self._services.ports, self._services.runs.repository())
+        runs = sorted(self._runs(back, record, events), key=lambda run: back.began[run])
+        changes = [change for run in runs for change in back.applied.of(run)]
+        builds = _builds(back) if changes else {}
+        left = [
+            back.undone.rest(change)
+            for change in changes
+            if not back.is_undone(change.token, builds.get(change.run, ""))
+        ]
+        return TurnChanges(0, files=self._files(left), runs=tuple(runs), gaps=_gaps(left))
+
     def _runs(
         self, back: UndoTargets, record: SessionRecord, events: Sequence[StoredEvent]
     ) -> Iterator[str]:
@@ -86,20 +100,20 @@ class SessionTurnChanges:
             change for change in changes if back.is_undone(change.token, builds.get(change.run, ""))
         ]
         taken = "all" if len(undone) == len(changes) else "some"
-        files = (
-            [file_change(op, self._diff(op)) for op in combined_operations(changes)]
-            if changes
-            else []
-        )
         return TurnChanges(
             turn.number,
             turn.at,
             turn.said,
-            tuple(files),
+            self._files(changes),
             tuple(runs),
             taken if undone else "",  # type: ignore[arg-type]
-            tuple(gap.line for gap in undo_gaps(changes) if gap.path is None and gap.command),
+            _gaps(changes),
         )
+
+    def _files(self, changes: Sequence[AppliedChange]) -> tuple[FileChange, ...]:
+        """Returns the net changes of files."""
+        operations = combined_operations(changes) if changes else ()
+        return tuple(file_change(op, self._diff(op)) for op in operations)
 
     def _diff(self, op: FileOperation) -> str | None:
         if isinstance(op, MoveFile):
@@ -125,6 +139,11 @@ class SessionTurnChanges:
 
     def _diary(self, record: SessionRecord) -> SessionRepository:
         return SessionRepository(self._services.ports, record.workspace)
+
+
+def _gaps(changes: Sequence[AppliedChange]) -> tuple[str, ...]:
+    """Returns the commands whose changes are not on record."""
+    return tuple(gap.line for gap in undo_gaps(changes) if gap.path is None and gap.command)
 
 
 def _builds(back: UndoTargets) -> dict[str, str]:

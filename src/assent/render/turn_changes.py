@@ -9,7 +9,7 @@ from assent.core.paths import display_path
 from assent.core.plan.operation import FileOperation
 from assent.core.text.hidden_chars import visible_line
 from assent.render.diff import NOT_SHOWN, diff_lines
-from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, wrapped_lines
 from assent.render.review import diff_line_counts
 from assent.render.rows import Row, operation_kind, operation_subject, redacted_row
 
@@ -27,7 +27,10 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class TurnChanges(msgspec.Struct, frozen=True):
-    """The file changes of a turn, by all its runs and commands; 0 is before the first turn."""
+    """The file changes of a turn, by all its runs and commands; 0 is before the first turn.
+
+    Those of all turns of a session together have that number, too.
+    """
 
     turn: int
     at: str = ""
@@ -90,11 +93,18 @@ def turn_lines(changes: TurnChanges) -> Iterator[Line]:
 
 def turn_heading_lines(changes: TurnChanges) -> Iterator[Line]:
     """Renders the result of one turn, and what is not on record of it."""
-    number = len(changes.files)
-    files = f"{number} file{'' if number == 1 else 's'}"
     taken = f", {_TAKEN[changes.undone]}" if changes.undone else ""
-    words = f"Turn {changes.turn}: {files}, {_counts(changes)}{taken}"
-    yield Line("heading", words)
+    yield from _heading_lines(f"Turn {changes.turn}", changes, taken)
+
+
+def session_heading_lines(changes: TurnChanges) -> Iterator[Line]:
+    """Renders the same of all turns of a session together, as far as nothing was undone."""
+    yield from _heading_lines("This session", changes, "")
+
+
+def _heading_lines(what: str, changes: TurnChanges, taken: str) -> Iterator[Line]:
+    files = counted(len(changes.files), "file")
+    yield Line("heading", f"{what}: {files}, {_counts(changes)}{taken}")
     for gap in changes.gaps:
         yield from wrapped_lines("risk", f"Not recorded: {visible_line(gap)}")
 

@@ -17,6 +17,7 @@ from assent.tui.context import AppContext
 from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.host import CommandLineResult
+from assent.tui.line_view import Section
 from assent.tui.panels.panel import MAX_INLINE_LINES, LinesPanel
 from assent.tui.sidebar.context import context_lines
 from assent.tui.sidebar.data import SidebarData, read_sidebar_data, usage_limits
@@ -29,7 +30,7 @@ def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
     if len(lines) <= MAX_INLINE_LINES:
         app.add_note(*lines)
         return
-    app.open_panel(LinesPanel(heading, lines))
+    app.open_panel(LinesPanel(heading, [Section("lines", tuple(lines))]))
 
 
 def run_cli_command(

@@ -9,7 +9,12 @@ from assent.render.turn_changes import turn_list_lines
 from assent.tui.commands.info import argument_error, show_lines
 from assent.tui.context import AppContext
 from assent.tui.panels.approval.review import propose_if_changed
-from assent.tui.panels.diff import show_diffs, staged_sections, turn_sections
+from assent.tui.panels.diff import (
+    session_sections,
+    show_diffs,
+    staged_sections,
+    turn_sections,
+)
 from assent.tui.sections import Section
 
 if TYPE_CHECKING:
@@ -55,10 +60,10 @@ def edit(app: AppContext, rest: str) -> None:
 
 
 def diff(app: AppContext, rest: str) -> None:
-    """Shows the staged operations of the plan, or what turns changed."""
+    """Shows the operations of the plan, or what the session or its turns changed."""
     record, turns = app.session_controller.record, app.engine.turn_changes
     if not rest:
-        _plan_diff(app)
+        _current_diff(app)
     elif record is None:
         raise UsageError("No session is open, so there are no turns to show.", "/plans")
     elif rest == "turns":
@@ -80,21 +85,24 @@ def diff(app: AppContext, rest: str) -> None:
         raise argument_error(app, "/diff")
 
 
-def _plan_diff(app: AppContext) -> None:
-    """Shows the operations of the plan, which are staged, or built."""
+def _current_diff(app: AppContext) -> None:
+    """Shows the operations of the plan; without one, what the session changed itself."""
     engine, shown = app.engine, app.status_snapshot.plan
+    record = app.session_controller.record
     plan_id = shown.plan_id if shown else app.session_controller.plan_id
 
-    def read() -> tuple[PlanRecord, list[Section]]:
+    def read() -> tuple[str, list[Section]]:
+        if record is not None and not plan_id:
+            changes = engine.turn_changes.session(record)
+            if changes.files or changes.gaps:
+                return "Changes of this session", session_sections(changes)
         found = engine.plans.find(plan_id)
-        record = found if plan_id else engine.plans.meant(found)
-        return record, staged_sections(engine.reviews.review(record))
+        plan = found if plan_id else engine.plans.meant(found)
+        built = plan.state is PlanState.COMPLETED
+        heading = "Built changes" if built else "Staged changes"
+        return heading, staged_sections(engine.reviews.review(plan))
 
-    def show(found: tuple[PlanRecord, list[Section]]) -> None:
-        built = found[0].state is PlanState.COMPLETED
-        show_diffs(app, "Built changes" if built else "Staged changes", found[1])
-
-    app.tasks.run("Reading the plan", read, show)
+    app.tasks.run("Reading the changes", read, lambda found: show_diffs(app, *found))
 
 
 def _with_plan(app: AppContext, rest: str, then: "Callable[[PlanRecord], object]") -> None:

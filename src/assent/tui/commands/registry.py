@@ -30,7 +30,7 @@ COMMANDS: Final = (
     BuiltinCommand("/plans", "", "choose a plan", "plan", act=plan.choose),
     BuiltinCommand("/history", "[PLAN]", "show plan text revisions", "plan", act=plan.history),
     BuiltinCommand("/edit", "[PLAN]", "edit a plan's text in your editor", "plan", act=plan.edit),
-    BuiltinCommand("/diff", "[turns|TURN]", "show staged changes or a turn's diff", "plan",
+    BuiltinCommand("/diff", "[turns|TURN]", "show staged, built or edited changes", "plan",
             act=plan.diff),
     BuiltinCommand("/build", "[PLAN]", "build an approved plan", "run", act=plan.build),
     BuiltinCommand("/undo", "[RUN]", "undo a run after a preview", "run", act=plan.undo),

@@ -3,45 +3,37 @@
 The rows are those of a review; from 140 columns they stand side by side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Resize
-from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.render.lines import BLANK, Line
 from assent.render.review import NONE, Review
-from assent.render.turn_changes import TurnChanges, file_heading_lines, turn_heading_lines
+from assent.render.turn_changes import (
+    TurnChanges,
+    file_heading_lines,
+    session_heading_lines,
+    turn_heading_lines,
+)
 from assent.tui.context import AppContext
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.approval.review import diff_section, operation_section
 from assent.tui.panels.decision import COLUMNS_WIDTH, TOO_NARROW
-from assent.tui.panels.panel import MAX_INLINE_LINES, Panel
+from assent.tui.panels.panel import MAX_INLINE_LINES, LinesPanel
 
 
-class DiffPanel(Panel[None]):
-    """Shows diffs to scroll and to search; it decides nothing."""
+class DiffPanel(LinesPanel):
+    """Shows diffs to scroll and to search, from 140 columns side by side."""
 
     DEFAULT_CSS = """
     DiffPanel.wide > #frame { max-width: 240; }
-    DiffPanel LineView { height: 1fr; }
+    DiffPanel LineView { margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "lay_out", "Side by side", show=False)]
-    AUTO_FOCUS = "#diffs"
     keys = "↑ ↓ PgUp PgDn scroll · / search, n next · d columns · Esc close"
-
-    def __init__(self, heading: str, sections: Sequence[Section]) -> None:
-        super().__init__()
-        self.heading = heading
-        self._sections = tuple(sections)
-
-    def body(self) -> list[Widget]:
-        return [LineView(id="diffs")]
-
-    def on_mount(self) -> None:
-        self.query_one(LineView).show(self._sections)
 
     def on_resize(self, event: Resize) -> None:
         super().on_resize(event)
@@ -85,7 +77,16 @@ def staged_sections(review: Review) -> list[Section]:
 
 def turn_sections(changes: TurnChanges) -> list[Section]:
     """Returns what a turn changed: its result, and the diff of every file."""
-    sections = [Section("turn", (*turn_heading_lines(changes), BLANK))]
+    return _change_sections(turn_heading_lines(changes), changes)
+
+
+def session_sections(changes: TurnChanges) -> list[Section]:
+    """Returns what a session changed, as far as it was not undone."""
+    return _change_sections(session_heading_lines(changes), changes)
+
+
+def _change_sections(heading: Iterable[Line], changes: TurnChanges) -> list[Section]:
+    sections = [Section("changes", (*heading, BLANK))]
     for number, file in enumerate(changes.files, 1):
         head = list(file_heading_lines(file))
         if file.diff:

@@ -10,6 +10,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines
 from assent.tui.commands.command import GROUPS, CommandInfo
 from assent.tui.keys import KEY_CONTEXTS, Where, rows_of
+from assent.tui.line_view import Section
 from assent.tui.panels.panel import LinesPanel
 from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.prompt.completion import Completion
@@ -40,7 +41,7 @@ class HelpPanel(LinesPanel):
         own: Sequence[Completion] = (),
         first: Where = "anywhere",
     ) -> None:
-        super().__init__("Help", list(help_lines(table, own, first)))
+        super().__init__("Help", [Section("help", tuple(help_lines(table, own, first)))])
 
 
 def help_lines(

@@ -298,7 +298,7 @@ MAX_INLINE_LINES: Final = 16
 
 
 class LinesPanel(Panel[None]):
-    """Shows lines; it decides nothing."""
+    """Shows sections of lines; it decides nothing."""
 
     DEFAULT_CSS = """
     LinesPanel LineView { height: 1fr; margin: 1 0 0 0; }
@@ -306,13 +306,13 @@ class LinesPanel(Panel[None]):
     AUTO_FOCUS = "#lines"
     keys = "↑ ↓ PgUp PgDn scroll · / search, n next · Esc close"
 
-    def __init__(self, heading: str, lines: Sequence[Line]) -> None:
+    def __init__(self, heading: str, sections: Sequence[Section]) -> None:
         super().__init__()
         self.heading = heading
-        self._lines = tuple(lines)
+        self._sections = tuple(sections)
 
     def body(self) -> list[Widget]:
         return [LineView(id="lines")]
 
     def on_mount(self) -> None:
-        self.query_one("#lines", LineView).show([Section("lines", self._lines)])
+        self.query_one("#lines", LineView).show(self._sections)
