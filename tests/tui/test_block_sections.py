@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.llm import TokenUsage
-from assent.core.session.event import Question
+from assent.core.session.event import Question, QuestionOption
 from assent.render.rendered_markdown import MarkdownRenderer
 from assent.tui.conversation.block_sections import block_section, is_foldable
 from assent.tui.conversation.blocks import (
@@ -20,6 +20,9 @@ from assent.tui.conversation.blocks import (
 )
 
 QUESTION = Question("Colour", "Which colour?")
+GATE = Question(
+    "Permission", "May it run?", (QuestionOption("Yes"), QuestionOption("No")), by="gate"
+)
 LONG = "one\ntwo\nthree"
 
 # What each block looks like when folded.
@@ -51,13 +54,24 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ToolCallBlock("k", "present_plan", "error", "plan", "It is empty.", 1),
         ["  ✗ present the plan · failed", "    └ It is empty."],
     ),
+    (QuestionBlock("k", "q", (QUESTION,)), []),  # below the conversation
     (
-        QuestionBlock("k", "q", (QUESTION,)),
-        ["", "  ? Colour: Which colour?"],
+        QuestionBlock("k", "q", (Question("Which colour", "Which colour?"),), "unanswered"),
+        ["", "  ? Which colour?", "    no answer; treated as no"],
+    ),
+    (QuestionBlock("k", "q", (GATE,), "answered", (("Yes",),), of_call=True), []),
+    (QuestionBlock("k", "q", (GATE,), "answered", (("No",),), of_call=True), []),
+    (
+        QuestionBlock("k", "q", (GATE,), "answered", (("Use litres",),), of_call=True),
+        ["    Use litres"],
     ),
     (
-        QuestionBlock("k", "q", (Question("Which colour", "Which colour?"),)),
-        ["", "  ? Which colour?"],
+        QuestionBlock("k", "q", (GATE,), "answered", (("Yes",),), "", "explore 1"),
+        ["  ? explore 1 asks: Permission: May it run?", "    Yes"],
+    ),
+    (
+        ToolCallBlock("k", "shell", "completed", "make", allowed="allowed in this session"),
+        ["  ✓ shell make · allowed in this session"],
     ),
     (
         QuestionBlock("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),

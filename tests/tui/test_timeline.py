@@ -14,6 +14,7 @@ from assent.core.llm import (
     ToolCall,
     ToolResult,
 )
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -34,6 +35,7 @@ from assent.core.session.event import (
     TurnEnded,
     TurnStarted,
 )
+from assent.core.session.question import PROJECT, SESSION, UNCONFINED, permission_options
 from assent.core.text.secrets import redaction_text
 from assent.render.log import missing_sandbox_text
 from assent.tui.conversation.blocks import (
@@ -339,6 +341,30 @@ def test_an_edit_that_is_folded_shows_the_lines_that_changed() -> None:
     block = list(feed.blocks.values())[-1]
     assert isinstance(block, ToolCallBlock)
     assert block.brief == "a.py: 1 replacement:\n-x\n+y"
+
+
+@pytest.mark.parametrize(
+    ("label", "by", "allowed"),
+    [
+        ("Yes", "ada (terminal)", "allowed"),
+        (SESSION, "ada (terminal)", "allowed in this session"),
+        (PROJECT, "ada (web)", "allowed in this project (ada (web))"),
+        (UNCONFINED, "ada (terminal)", "allowed without the sandbox"),
+        ("No", "ada (terminal)", ""),
+        ("Yes, maybe", "ada (terminal)", ""),
+    ],
+)
+def test_a_call_says_how_the_user_allowed_it(label: str, by: str, allowed: str) -> None:
+    options = permission_options((PermissionPattern("bash", "make"),), command=True)
+    asked = Question("Permission", "May it run?", options, by="gate")
+    feed = Timeline("s")
+    feed.add_events(
+        stored(STEP, CALL, CallStarted("c1", "read"), QuestionAsked("q", "c1", (asked,)))
+    )
+    feed.add_events(stored(QuestionAnswered("q", ((label,),), by), first=5))
+    block = feed.blocks["s:1"]
+    assert isinstance(block, ToolCallBlock)
+    assert (block.allowed, block.waits) == (allowed, False)
 
 
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:

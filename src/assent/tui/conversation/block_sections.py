@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from assent.core.llm import TokenUsage
-from assent.core.session.question import question_topic
+from assent.core.session.question import question_topic, read_permission_answer
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
 from assent.render.estimate import dollars_text
 from assent.render.lines import BLANK, Line, Span, Style
@@ -26,6 +26,7 @@ from assent.tui.conversation.blocks import (
     ToolCallBlock,
     TurnEndBlock,
     UserMessageBlock,
+    answered_by,
     call_text,
 )
 from assent.tui.line_view import Section
@@ -36,7 +37,6 @@ INNER: Final = "    "
 SOON: Final = 0.05  # seconds of a thought below which no time is shown
 UNFOLD: Final = "Ctrl+O"
 CENT: Final = 0.01
-AT_TERMINAL: Final = "(terminal)"
 THOUSAND, MILLION = 1_000, 1_000_000
 MINUTE: Final = 60
 EXACTLY: Final = 10  # seconds up to which tenths are shown
@@ -128,8 +128,10 @@ def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
             pass  # the question itself is shown, and its answer
         case ToolCallBlock():
             yield from _called(block, full, unfolded)
-        case QuestionBlock(state="open", of_call=True) if not unfolded:
-            pass  # it is below the conversation, and its call says that it waits
+        case QuestionBlock(state="open") if not unfolded:
+            pass  # it is below the conversation
+        case QuestionBlock(state="answered") if _is_of_gate(block) and not unfolded:
+            yield from _decided(block)
         case QuestionBlock():
             yield BLANK
             yield from _asked(block)
@@ -188,9 +190,12 @@ def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
         state = WAITS
     word = "" if block.state == "completed" else f" · {state}"
     staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
+    allowed = f" · {visible_line(block.allowed)}" if block.allowed else ""
     timed = block.seconds >= INSTANT and block.state != "declined"
     took = f" · {duration_text(block.seconds)}" if timed else ""
-    yield Line(style, f"{INDENT}{sign} {visible_line(call_text(block))}{word}{staged}{took}")
+    yield Line(
+        style, f"{INDENT}{sign} {visible_line(call_text(block))}{word}{staged}{allowed}{took}"
+    )
     if unfolded:
         if block.decided:
             yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
@@ -211,12 +216,31 @@ def _change_style(line: str) -> Style:
     return _CHANGES.get(line[:1], "dim")
 
 
-def _asked(block: QuestionBlock) -> Iterator[Line]:
+def _is_of_gate(block: QuestionBlock) -> bool:
+    """Tells whether it is about a permission: what it is about is mostly said by its call."""
+    return all(question.by == "gate" for question in block.questions)
+
+
+def _decided(block: QuestionBlock) -> Iterator[Line]:
+    """Yields what the call does not say: the words of a denial, and what a child was answered."""
+    answers = [read_permission_answer(one, block.answers) for one in block.questions]
+    if not block.of_call:
+        yield from _questions(block)
+        yield from _answer(block)
+    elif any(answer.words for answer in answers):
+        yield from _answer(block)
+
+
+def _questions(block: QuestionBlock) -> Iterator[Line]:
     who = f"{visible_line(block.child)} asks: " if block.child else ""
     for question in block.questions:
         topic = question_topic(question)
         about = f"{visible_line(topic)}: " if topic else ""
         yield Line("heading", f"{INDENT}? {who}{about}{visible_line(question.question)}")
+
+
+def _asked(block: QuestionBlock) -> Iterator[Line]:
+    yield from _questions(block)
     match block.state:
         case "open":
             pass  # it is below the conversation, and the activity says that it waits
@@ -228,8 +252,7 @@ def _asked(block: QuestionBlock) -> Iterator[Line]:
 
 def _answer(block: QuestionBlock) -> Iterator[Line]:
     words = "; ".join([", ".join([each.strip() for each in answer]) for answer in block.answers])
-    own = block.by.endswith(AT_TERMINAL)  # the user's own answer, here or in another terminal
-    by = f" ({visible_line(block.by)})" if block.by and not own else ""
+    by = visible_line(answered_by(block.by))
     *lines, last = visible_text(words).strip("\n").split("\n")
     yield from (Line("said", f"{INNER}{piece}") for line in lines for piece in fold_long(line))
     *pieces, end = fold_long(last)

@@ -29,6 +29,7 @@ from assent.core.session.event import (
     StepRetried,
     WorkHalted,
 )
+from assent.core.session.question import PermissionAnswer
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.render.log import (
@@ -88,6 +89,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
     verdict: str = ""
     decided: str = ""  # who decided, and why
     waits: bool = False  # for the answer to a question about it
+    allowed: str = ""  # how the user allowed it, who was asked
     changes: bool = False  # whether its result is lines that changed
 
 
@@ -101,7 +103,7 @@ class QuestionBlock(msgspec.Struct, frozen=True):
     answers: tuple[tuple[str, ...], ...] = ()
     by: str = ""
     child: str = ""  # the name of the child that asks
-    of_call: bool = False  # whether a call may run, which is shown as waiting
+    of_call: bool = False  # whether a call may run, which shows that it waits or was allowed
 
 
 class ChildSessionBlock(msgspec.Struct, frozen=True):
@@ -173,6 +175,7 @@ COMMAND_TOOLS: Final = ("shell", "git")
 MAX_FIRST_LINES: Final = 8  # of an edit, where it is folded
 EDIT_TOOLS: Final = ("edit", "patch")  # their results have the lines that changed
 SHORT: Final = 72
+AT_TERMINAL: Final = "(terminal)"
 # What the user wrote is quoted after one of these; the second is in older sessions.
 QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
 # What a call is about, by the names that tools have for it; the first one present is shown.
@@ -270,6 +273,18 @@ def touched_text(call: PlannedCall) -> str:
 def call_text(block: ToolCallBlock) -> str:
     """Returns the tool and what it is about; of those about the plan itself, what is done."""
     return _SENTENCES.get((block.tool, block.about), f"{block.tool} {block.about}".rstrip())
+
+
+def allowed_text(answer: PermissionAnswer, by: str) -> str:
+    """Returns how the user allowed a call; by whom, if not at a terminal."""
+    how = " without the sandbox" if answer.unconfined else ""
+    reach = f" in this {answer.reach}" if answer.reach else ""
+    return f"allowed{how}{reach}{answered_by(by)}"
+
+
+def answered_by(by: str) -> str:
+    """Returns who answered, unless it was the user, here or in another terminal."""
+    return f" ({by})" if by and not by.endswith(AT_TERMINAL) else ""
 
 
 def call_summary(event: CallEnded) -> str:

@@ -33,7 +33,11 @@ from assent.core.session.event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.session.question import is_permission, read_permission_answer
+from assent.core.session.question import (
+    QuestionAnswers,
+    is_permission,
+    read_permission_answer,
+)
 from assent.core.session.record import add_usage
 from assent.core.text.secrets import redact
 from assent.render.log import ChildNames, compaction_notice, missing_sandbox_text
@@ -51,6 +55,7 @@ from assent.tui.conversation.blocks import (
     ToolCallBlock,
     TurnEndBlock,
     UserMessageBlock,
+    allowed_text,
     blocks_text,
     call_subject,
     call_summary,
@@ -436,10 +441,22 @@ class Timeline:
             waited = self._waited.get(call, 0.0)
             self._waited[call] = waited + seconds_between(since, self._at)
             self._wait(call, False)
-            if _is_no(block, answers):
-                self._declined.add(call)
+            self._decide(call, block, answers, by)
             state = "unanswered" if answers is None else "answered"
             self._put(_with(block, state=state, answers=answers or (), by=by))
+
+    def _decide(
+        self, call: str, asked: QuestionBlock, answers: QuestionAnswers | None, by: str
+    ) -> None:
+        """Has a call show that it was allowed, or know that it was denied."""
+        question = asked.questions[0] if asked.questions else None
+        if question is None or not is_permission(question):
+            return
+        answer = read_permission_answer(question, answers)
+        if not answer.yes:
+            self._declined.add(call)
+        elif asked.of_call:
+            self._put(_with(self._call(call, ""), allowed=allowed_text(answer, by)))
 
     def _note(self, event: EventBody) -> None:
         found = event_note(event)
@@ -501,14 +518,6 @@ def tail_text(text: str, most: int) -> str:
     start = ceil(over / step) * step
     line = text.find("\n", start, start + step // 2)
     return text[line + 1 :] if line >= 0 else text[start:]
-
-
-def _is_no(asked: QuestionBlock, answers: tuple[tuple[str, ...], ...] | None) -> bool:
-    """Tells whether the user was asked for a permission and denied it."""
-    question = asked.questions[0] if asked.questions else None
-    if question is None or not is_permission(question):
-        return False
-    return not read_permission_answer(question, answers).yes
 
 
 def timeline_blocks(session: str, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
