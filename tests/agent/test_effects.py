@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 from tests.support.engine import World
 from tests.support.session import PRESENTS, Answers, Person, Script, results, told, turn, work
@@ -44,7 +45,12 @@ def test_an_edit_while_planning_is_staged_and_named(world: World) -> None:
     [ended] = [
         e.event for e in world.engine().sessions.events(record) if isinstance(e.event, CallEnded)
     ]
-    assert ended.metadata == {"operations": [operation], "plan": plan.plan_id}
+    edits = [msgspec.to_builtins(op) for op in world.engine().plans.operations(plan)]
+    assert ended.metadata == {
+        "operations": [operation],
+        "edits": edits,
+        "plan": plan.plan_id,
+    }
     assert ended.verdict == "stage"
     assert world.files() == {}
 
@@ -294,7 +300,8 @@ def test_a_mode_that_a_person_chose_is_the_source_of_a_permit(world: World, mode
         e.event for e in world.engine().sessions.events(record) if isinstance(e.event, CallEnded)
     ]
     [run] = world.engine().plans.repository().permit_runs()
-    assert ended.metadata == {"run": run.run}
+    edits = [msgspec.to_builtins(op) for op in run.operations]
+    assert ended.metadata == {"run": run.run, "edits": edits}
 
 
 def test_an_edit_that_fails_is_told_and_what_it_would_have_seen_forgotten(world: World) -> None:

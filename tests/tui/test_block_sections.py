@@ -3,7 +3,10 @@
 import pytest
 
 from assent.core.llm import TokenUsage
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.session.event import Question, QuestionOption
+from assent.render.diff import operation_diff
+from assent.render.lines import spans_text
 from assent.render.rendered_markdown import MarkdownRenderer
 from assent.tui.conversation.block_sections import block_section, is_foldable
 from assent.tui.conversation.blocks import (
@@ -18,6 +21,7 @@ from assent.tui.conversation.blocks import (
     TurnEndBlock,
     UserMessageBlock,
 )
+from assent.tui.line_view import Section
 
 QUESTION = Question("Colour", "Which colour?")
 GATE = Question(
@@ -169,17 +173,88 @@ def test_many_empty_lines_are_counted_however_they_come() -> None:
     assert [line.text for line in shown] == ["  a", "  ␤ 30 empty lines", f"  {stack}"]
 
 
-@pytest.mark.parametrize("unfolded", [False, True])
-def test_the_lines_of_an_edit_have_the_colours_of_a_diff(unfolded: bool) -> None:
-    text = "a.py: 1 replacement:\n@@ -1 +1 @@\n-x = 1\n+x = 2"
-    for changes, styles in ((True, ["removed", "added"]), (False, ["dim", "dim"])):
-        block = ToolCallBlock("k", "edit", "completed", "a.py", text, 4, changes=changes)
-        found = block_section(block, lambda _: text, unfolded=unfolded).lines
-        assert [line.style for line in found[-2:]] == styles
-        assert [line.text[6:] for line in found[-2:]] == ["-x = 1", "+x = 2"]
+STATE = FileState("0" * 64, 3, 0o644)
+EDIT = ToolCallBlock(
+    "k",
+    "edit",
+    "completed",
+    "a.py",
+    "a.py: 1 replacement:",
+    4,
+    edits=(WriteFile(b"a.py", STATE, STATE),),
+)
 
 
-def test_how_much_more_an_edit_has_is_not_said_beside_a_line_of_the_file() -> None:
-    block = ToolCallBlock("k", "edit", "completed", "a.py", "a.py:\n+x = 2", 9, changes=True)
-    _, first, last = block_section(block, str).lines
-    assert (first.text, last.text) == ("    └ a.py: (9 lines, Ctrl+O)", "      +x = 2")
+def edited(before: bytes, after: bytes, name: bytes = b"a.py") -> str:
+    made = not before
+    op = WriteFile(name, None if made else STATE, FileState("1" * 64, len(after), 0o644))
+    return operation_diff(op, None if made else before, after) or ""
+
+
+def texts(section: Section) -> list[str]:
+    return [line.text for line in section.lines]
+
+
+def test_an_edit_reads_like_a_row_of_a_review() -> None:
+    before = b"".join(b"x%d = 1\n" % number for number in range(9))
+    patch = edited(before, before.replace(b"x5 = 1", b"x5 = 2"))
+    section = block_section(EDIT, str, lambda _: patch)
+    assert texts(section) == [
+        "  ✓ edit a.py · +1 -1",
+        "    5 5  x4 = 1",
+        "    6   -x5 = 1",
+        "      6 +x5 = 2",
+        "    7 7  x6 = 1",
+    ]
+    removed, added = section.painted(2), section.painted(3)
+    assert [removed.style, added.style] == ["removed", "added"]
+    assert spans_text(added.spans) == added.text
+    assert [span.text for span in added.spans if span.changed] == ["2"]
+    assert "constant" in {span.role for span in added.spans}
+
+
+def test_an_edit_that_is_unfolded_has_all_rows_and_what_its_result_says_else() -> None:
+    before = b"".join(b"x%d = 1\n" % number for number in range(9))
+    patch = edited(before, before.replace(b"x5 = 1", b"x5 = 2"))
+    result = "a.py: 1 replacement:\n@@ -6 +6 @@\n-x5 = 1\n+x5 = 2\nStaged: 1 0a1b2c3."
+    section = block_section(EDIT, lambda _: result, lambda _: patch, unfolded=True)
+    assert texts(section)[1:] == [
+        "      ⋯ 2 unchanged lines",
+        "    3 3  x2 = 1",
+        "    4 4  x3 = 1",
+        "    5 5  x4 = 1",
+        "    6   -x5 = 1",
+        "      6 +x5 = 2",
+        "    7 7  x6 = 1",
+        "    8 8  x7 = 1",
+        "    9 9  x8 = 1",
+        "    │ a.py: 1 replacement:",
+        "    │ Staged: 1 0a1b2c3.",
+    ]
+
+
+def test_a_new_file_shows_its_first_lines_and_counts_the_others() -> None:
+    patch = edited(b"", b"".join(b"line %d\n" % number for number in range(20)))
+    found = texts(block_section(EDIT, str, lambda _: patch))
+    assert found[0] == "  ✓ edit a.py · +20 · new file"
+    assert found[1] == "     1 +line 0"
+    assert found[-1] == "    … 12 more lines (Ctrl+O)"
+    assert len(found) == 10
+
+
+def test_several_files_of_one_call_are_named() -> None:
+    patch = edited(b"", b"one\n") + edited(b"", b"two\n", b"b.py")
+    assert texts(block_section(EDIT, str, lambda _: patch)) == [
+        "  ✓ edit a.py · 2 files",
+        "    a.py · +1 · new file",
+        "    1 +one",
+        "    b.py · +1 · new file",
+        "    1 +two",
+    ]
+
+
+def test_without_contents_the_result_is_shown() -> None:
+    assert texts(block_section(EDIT, str)) == [
+        "  ✓ edit a.py",
+        "    └ a.py: 1 replacement: (4 lines, Ctrl+O)",
+    ]

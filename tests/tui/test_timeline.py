@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assent.core.event import Event, StoredEvent
@@ -15,6 +16,7 @@ from assent.core.llm import (
     ToolResult,
 )
 from assent.core.permission.rule import PermissionPattern
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -36,6 +38,7 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.question import PROJECT, SESSION, UNCONFINED, permission_options
+from assent.core.session.transcript import CALL_EDITS
 from assent.core.text.secrets import redaction_text
 from assent.render.log import missing_sandbox_text
 from assent.tui.conversation.blocks import (
@@ -324,23 +327,21 @@ def test_a_command_that_is_folded_shows_its_last_lines_and_all_others_their_firs
         assert (block.brief, block.lines) == (brief, 6)
 
 
-def test_an_edit_that_is_folded_shows_the_lines_that_changed() -> None:
-    text = "a.py: 1 replacement:\n@@ -1 +1 @@\n-x = 1\n+x = 2" + "\n+more" * 20
-    feed = Timeline("s")
-    feed.add_events(stored(CallEnded("c1", "edit", ToolResult("c1", text))))
-    feed.add_events(stored(CallEnded("c2", "edit", ToolResult("c2", text, failed=True)), first=2))
-    done, failed = feed.blocks.values()
-    assert isinstance(done, ToolCallBlock)
-    assert isinstance(failed, ToolCallBlock)
-    assert done.changes
-    header, _, *rows = text.split("\n")
-    assert done.brief.split("\n") == [header, *rows][:8]
-    assert (failed.changes, failed.brief) == (False, "a.py: 1 replacement:")
-    staged = "a.py: 1 replacement:\n@@ -1 +1 @@\n-x\n+y\nStaged: 1 0a1b2c3; unstage takes it out."
-    feed.add_events(stored(CallEnded("c3", "edit", ToolResult("c3", staged)), first=3))
-    block = list(feed.blocks.values())[-1]
-    assert isinstance(block, ToolCallBlock)
-    assert block.brief == "a.py: 1 replacement:\n-x\n+y"
+def test_a_call_knows_what_it_changed_in_files_unless_it_failed() -> None:
+    op = WriteFile(b"a.py", None, FileState("0" * 64, 3, 0o644))
+    asked: list[object] = []
+    feed = Timeline("s", lambda edits: f"{asked.append(edits)}")
+    known: dict[str, Any] = {CALL_EDITS: [msgspec.to_builtins(op)]}
+    later: dict[str, Any] = {CALL_EDITS: [{"type": "later"}]}
+    found = [(False, known), (True, known), (False, later)]
+    for at, (fails, metadata) in enumerate(found, 1):
+        result = ToolResult(f"c{at}", "Done.", fails)
+        feed.add_events(stored(CallEnded(f"c{at}", "edit", result, metadata=metadata), first=at))
+    blocks = [one for one in feed.blocks.values() if isinstance(one, ToolCallBlock)]
+    assert [one.edits for one in blocks] == [(op,), (), ()]
+    for block in blocks:
+        feed.patch(block)
+    assert asked == [(op,)]
 
 
 @pytest.mark.parametrize(

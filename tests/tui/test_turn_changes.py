@@ -67,6 +67,58 @@ def test_without_a_plan_the_edits_of_the_session_are_shown_until_they_are_undone
     stage.show(act, StartOptions(mode="auto-edit"), (100, 50))
 
 
+def test_calls_show_what_they_changed_in_the_rows_of_a_review(stage: Stage) -> None:
+    stage.put("a.py", b"total = 1 + rest\n")
+    edit = ("edit", {"path": "a.py", "old": "1 +", "new": "2 +"})
+    content = "".join(f"line {number}\n" for number in range(20))
+    stage.script(turn("", edit, write("b.txt", content)), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        if seat.app.session_controller.record is None:
+            await seat.say("Change it")
+        await seat.shows("✓ edit a.py · +1 -1")
+        for words in (
+            "1   -total = 1 + rest",
+            "  1 +total = 2 + rest",
+            "1 +line 0",
+            "12 more lines",
+        ):
+            await seat.shows(words)
+        assert not [raw for raw in RAW if raw in seat.text()]
+        await seat.press("ctrl+o")
+        await seat.shows("20 +line 19")
+        assert not [raw for raw in RAW if raw in seat.text()]
+
+    stage.show(act, StartOptions(mode="auto-edit"), (100, 60))
+    stage.show(act, StartOptions(going_on=True), (100, 60))
+
+
+def test_calls_that_stage_show_each_what_they_changed(stage: Stage) -> None:
+    stage.put("a.txt", b"one\n")
+    first = ("edit", {"path": "a.txt", "old": "one", "new": "two"})
+    second = ("edit", {"path": "a.txt", "old": "two", "new": "three"})
+    stage.script(turn("", first), turn("", second), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Change it")
+        for words in ("1   -one", "  1 +two", "1   -two", "  1 +three", "· +1 -1 · staged"):
+            await seat.shows(words)
+
+    stage.show(act, size=(100, 50))
+
+
+def test_a_secret_that_is_written_is_masked_below_its_call(stage: Stage) -> None:
+    secret = "sk-ant-api03-" + "A1b2C3d4" * 10
+    stage.script(turn("", write("b.txt", f"key = {secret}\n")), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Write it")
+        await seat.shows("1 +key = ")
+        assert secret[:30] not in seat.text()
+
+    stage.show(act, StartOptions(mode="auto-edit"), (120, 50))
+
+
 def test_long_edits_of_a_session_are_in_the_panel_of_a_diff(stage: Stage) -> None:
     content = "".join(f"line {number}\n" for number in range(90))
     stage.script(turn("", write("a.py", content)), turn("Done."))

@@ -38,7 +38,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.question import yes_no_question
 from assent.core.session.record import SessionRecord
-from assent.core.session.transcript import STAGED_OPERATIONS
+from assent.core.session.transcript import CALL_EDITS, STAGED_OPERATIONS
 from assent.core.shell.process import MAX_COMMAND_S, MIN_SECONDS
 from assent.core.text.secrets import redact
 from assent.core.tool import (
@@ -205,6 +205,7 @@ def _plain(name: str) -> str:
 UNANSWERED = "No answer. Decide what is most likely wanted and write the assumption into the plan."
 NO_ANSWER = "The user interrupted the turn and did not answer."
 STOPPED = "The turn was {why} before this could happen; nothing was done."
+MAX_CALL_EDITS = 50  # operations that the record of a call has; a face shows fewer
 STAGED_ALREADY = (
     "It is already the last operation of the plan, staged and not run; it was not added again."
 )
@@ -408,7 +409,7 @@ class EffectRunner:
                 wish.permissions,
             )
         ids = [name for name, _ in staged.added]
-        metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}
+        metadata = {STAGED_OPERATIONS: ids, **_edited(edit), **_named(plan), **shaped.metadata}
         return EffectDone(
             EffectResult(text, metadata=metadata), changed=True, draft=staged.record.draft
         )
@@ -538,7 +539,7 @@ class EffectRunner:
             wish.record, wish.call.id, shaped.edit, source, detail
         )
         lines = "".join(f"\n{note}" for note in report.notes)
-        metadata = {"run": report.run, **shaped.metadata}
+        metadata = {"run": report.run, **_edited(shaped.edit), **shaped.metadata}
         return EffectDone(EffectResult(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
 
     def _run(self, wish: EffectRequest, command: CommandEffect) -> EffectSteps:
@@ -655,6 +656,11 @@ def _consent(wish: EffectRequest) -> tuple[PermitSource, str]:
     if decision.verdict is Verdict.ASK:
         source = "answer"
     return source, " ".join(filter(None, [decision.rule, decision.reason])) or wish.record.mode
+
+
+def _edited(edit: EditEffect) -> dict[str, list[object]]:
+    """Returns the metadata of a call that say what it changed in files, which faces show."""
+    return {CALL_EDITS: [msgspec.to_builtins(op) for op in edit.operations[:MAX_CALL_EDITS]]}
 
 
 def _named(plan: PlanRecord) -> dict[str, str]:

@@ -13,12 +13,14 @@ from assent.core.llm import TextPart
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
 from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
 from assent.core.session.record import SessionRecord
+from assent.core.text.secrets import redact
 from assent.core.undo import AppliedChange, combined_operations, undo_gaps
 from assent.render.diff import LIMIT, operation_diff
 from assent.render.turn_changes import FileChange, TurnChanges, file_change
 from assent.runs.undo.targets import UndoTargets
 
 MAX_TITLE_CHARS = 60  # characters of the user's message
+MAX_CALL_CONTENT = 256 << 10  # bytes of a content whose change is shown with the call
 
 
 class _TurnStart(msgspec.Struct, frozen=True):
@@ -77,6 +79,22 @@ class SessionTurnChanges:
         ]
         return TurnChanges(0, files=self._files(left), runs=tuple(runs), gaps=_gaps(left))
 
+    def patch(self, operations: Sequence[FileOperation]) -> str:
+        """Returns what a call changed, with secrets masked; nothing if it cannot be shown."""
+        patches = [
+            operation_diff(op, *[self._masked(state) for state in states])
+            for op, states in [(op, _states(op)) for op in operations]
+        ]
+        return "".join([patch for patch in patches if patch])
+
+    def _masked(self, state: FileState | None) -> bytes | None:
+        if state is None or state.size > MAX_CALL_CONTENT:
+            return None
+        content = self._content(state)
+        if content is None or b"\0" in content:
+            return content
+        return redact(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
     def _runs(
         self, back: UndoTargets, record: SessionRecord, events: Sequence[StoredEvent]
     ) -> Iterator[str]:
@@ -116,10 +134,7 @@ class SessionTurnChanges:
         return tuple(file_change(op, self._diff(op)) for op in operations)
 
     def _diff(self, op: FileOperation) -> str | None:
-        if isinstance(op, MoveFile):
-            return operation_diff(op, None, None)
-        _, before, after = footprint(op)[0]
-        return operation_diff(op, self._content(before), self._content(after))
+        return operation_diff(op, *[self._content(state) for state in _states(op)])
 
     def _content(self, state: FileState | None) -> bytes | None:
         """Returns a content, unless it is too large to be shown, or was pruned."""
@@ -139,6 +154,14 @@ class SessionTurnChanges:
 
     def _diary(self, record: SessionRecord) -> SessionRepository:
         return SessionRepository(self._services.ports, record.workspace)
+
+
+def _states(op: FileOperation) -> tuple[FileState | None, FileState | None]:
+    """Returns the states whose contents a diff compares."""
+    if isinstance(op, MoveFile):
+        return None, None
+    _, before, after = footprint(op)[0]
+    return before, after
 
 
 def _gaps(changes: Sequence[AppliedChange]) -> tuple[str, ...]:

@@ -56,7 +56,9 @@ class SessionOpening:
             try:
                 events = session_events(app.engine, record)
                 notes = past_run_notes(app.engine, record)
-                app.messages.post(load_session(record.session, events, notes))
+                app.messages.post(
+                    load_session(record.session, events, notes, app.conversation.read_patch)
+                )
             except Exception:
                 app.messages.post(SessionLoadFailed(record.session))
                 raise
@@ -70,6 +72,7 @@ class SessionOpening:
             app.deferred.add_note(Line("dim", f"Workspace: {visible_line(message.elsewhere)}"))
         for words in message.warnings:
             app.deferred.add_note(Line("risk", visible_line(words)))
+        app.conversation.read_patch = lambda edits: app.engine.turn_changes.patch(edits)
         opened = app.session_controller.record is not None
         self._unfinished = opened and UNFINISHED in message.warnings
         self.read_defaults()

@@ -263,7 +263,7 @@ class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
     title: str = ""
     seconds: float = 0.0
     verdict: str = ""  # of the gate: run, stage, ask or deny; empty: it never got there
-    metadata: dict[str, Any] = {}  # `operations`, `run`, `output`, `seen` (path to digest) and such
+    metadata: dict[str, Any] = {}  # `operations`, `edits`, `run`, `output`, `seen` (path to digest)
     decided: str = ""  # who decided, and why: layer, rule and reason on one line
 
 

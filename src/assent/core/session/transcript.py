@@ -507,6 +507,7 @@ def _has_results(message: ChatMessage) -> bool:
 
 OFFERS: Final = "offers"  # metadata of a call: the tools that it asked for
 STAGED_OPERATIONS: Final = "operations"  # metadata of a call: the ids that it staged
+CALL_EDITS: Final = "edits"  # metadata of a call: the first operations on files that it made
 # Come together, with the first staged operation: a list that changes once costs one cache.
 DRAFT_TOOLS: Final = ("unstage", "draft", "rehearse")
 NOTEBOOK: Final = ".ipynb"

@@ -4,14 +4,18 @@ Nothing that was said is hidden. What the model wrote is indented, so that it ca
 of our own lines.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
+
+import msgspec
 
 from assent.core.llm import TokenUsage
 from assent.core.session.question import question_topic, read_permission_answer
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
+from assent.render.diff_view import NumberedDiff
 from assent.render.estimate import dollars_text
-from assent.render.lines import BLANK, Line, Span, Style
+from assent.render.lines import BLANK, Line, Span, Spans, Style
 from assent.render.rendered_markdown import INDENT, MarkdownRenderer
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
@@ -29,9 +33,10 @@ from assent.tui.conversation.blocks import (
     answered_by,
     call_text,
 )
-from assent.tui.line_view import Section
+from assent.tui.line_view import NO_ROW, Section
 
 Full: TypeAlias = Callable[[str], str]
+Patch: TypeAlias = Callable[[ToolCallBlock], str]
 
 INNER: Final = "    "
 SOON: Final = 0.05  # seconds of a thought below which no time is shown
@@ -48,7 +53,8 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "error": ("✗", "risk"),
     "declined": ("✗", "plain"),
 }
-_CHANGES: Final[dict[str, Style]] = {"+": "added", "-": "removed"}
+MAX_FOLDED_ROWS: Final = 8  # of an edit
+_HUNK: Final = re.compile(r"^@@ .*(?:\n[-+ ].*|\n… .*)*\n?", re.MULTILINE)  # in a result
 WAITS: Final = "waits for your answer"
 _RESTS: Final = {  # how a session that works for another ended
     "end": "finished",
@@ -73,9 +79,71 @@ _ENDS: Final = {
 SAID: Final = ("interrupted", "declined")  # ends whose own words say all of it
 
 
-def block_section(block: Block, full: Full, *, unfolded: bool = False) -> Section:
+class IndentedColors(msgspec.Struct, frozen=True):
+    """The colors of the rows of a diff below the call that made it."""
+
+    diff: NumberedDiff
+
+    def spans(self, at: int) -> Spans:
+        """Returns the spans of a row."""
+        return Span(INNER), *self.diff.spans(at)
+
+
+def no_edits(block: ToolCallBlock) -> str:
+    """Returns no patch, where none is known."""
+    return ""
+
+
+def block_section(
+    block: Block, full: Full, patch: Patch = no_edits, *, unfolded: bool = False
+) -> Section:
     """Returns a block as a section; folded, unless its full text is requested."""
+    if isinstance(block, ToolCallBlock) and block.edits and (changed := patch(block)):
+        return _edit_section(block, NumberedDiff(changed), full, unfolded)
     return Section(block.key, tuple(_lines(block, full, unfolded)))
+
+
+def _edit_section(block: ToolCallBlock, diff: NumberedDiff, full: Full, unfolded: bool) -> Section:
+    """Returns a call with what it changed in files, in the rows of a review."""
+    several = len(diff.files) > 1
+    about = plural(len(diff.files), "file") if several else diff.summaries[0]
+    lines, places = [_call_line(block, about)], [NO_ROW]
+    rows, shown = diff.lines(), range(len(diff.rows))
+    kept = list(shown) if unfolded else _folded_rows(diff)
+    if unfolded and block.decided:
+        lines.append(_decided_line(block))
+        places.append(NO_ROW)
+    last = -1
+    for at in kept[: len(kept) if unfolded else MAX_FOLDED_ROWS]:
+        file = diff.rows[at][0]
+        if several and file != last:
+            of = diff.files[file]
+            lines.append(Line("dim", f"{INNER}{of.name} · {of.summary}".rstrip(" ·")))
+            places.append(NO_ROW)
+        last = file
+        lines.append(Line(rows[at].style, INNER + rows[at].text))
+        places.append(at)
+    if unfolded:
+        lines += _quoted(_HUNK.sub("", full(block.key)))
+    elif more := len(kept) - MAX_FOLDED_ROWS if len(kept) > MAX_FOLDED_ROWS else 0:
+        lines.append(Line("dim", f"{INNER}… {plural(more, 'more line')} ({UNFOLD})"))
+    places += [NO_ROW] * (len(lines) - len(places))
+    return Section(block.key, tuple(lines), colors=IndentedColors(diff), places=tuple(places))
+
+
+def _folded_rows(diff: NumberedDiff) -> list[int]:
+    """Returns the rows of a diff that changed, and those beside them."""
+    all_rows = [(file, diff.files[file].rows[row]) for file, row in diff.rows]
+    changed = [row.kind in ("added", "removed") for _, row in all_rows]
+    return [
+        at
+        for at, (file, row) in enumerate(all_rows)
+        if row.is_code
+        and any(
+            changed[near] and all_rows[near][0] == file
+            for near in range(max(at - 1, 0), min(at + 2, len(changed)))
+        )
+    ]
 
 
 class BlockRenderer:
@@ -84,10 +152,12 @@ class BlockRenderer:
     def __init__(self) -> None:
         self._speech = ("", MarkdownRenderer())  # of the block with that key
 
-    def section(self, block: Block, full: Full, *, unfolded: bool) -> Section:
+    def section(
+        self, block: Block, full: Full, patch: Patch = no_edits, *, unfolded: bool
+    ) -> Section:
         """Returns a block as a section, as it is now."""
         if not isinstance(block, AssistantMessageBlock) or not block.live:
-            return block_section(block, full, unfolded=unfolded)
+            return block_section(block, full, patch, unfolded=unfolded)
         if self._speech[0] != block.key:
             self._speech = (block.key, MarkdownRenderer())
         return Section(block.key, tuple(_spoken(block, self._speech[1])))
@@ -184,36 +254,40 @@ def _thought(block: ReasoningBlock, full: Full, unfolded: bool) -> Iterator[Line
 
 
 def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
-    sign, style = _SIGNS[block.state]
-    state: str = "failed" if block.state == "error" else block.state
-    if block.waits and state in ("pending", "running"):
-        state = WAITS
-    word = "" if block.state == "completed" else f" · {state}"
-    staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
-    allowed = f" · {visible_line(block.allowed)}" if block.allowed else ""
-    timed = block.seconds >= INSTANT and block.state != "declined"
-    took = f" · {duration_text(block.seconds)}" if timed else ""
-    yield Line(
-        style, f"{INDENT}{sign} {visible_line(call_text(block))}{word}{staged}{allowed}{took}"
-    )
+    yield _call_line(block)
     if unfolded:
         if block.decided:
-            yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
-        yield from _quoted(full(block.key), changes=block.changes)
+            yield _decided_line(block)
+        yield from _quoted(full(block.key))
     elif block.brief:
         first, *rest = block.brief.split("\n")
         shown = 1 + len(rest)
         more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > shown else ""
-        at_more = 1 if block.changes else shown  # not beside a line of a file, as if it were in it
-        yield Line("dim", f"{INNER}└ {visible_line(first)}{more if at_more == 1 else ''}")
+        yield Line("dim", f"{INNER}└ {visible_line(first)}{more if shown == 1 else ''}")
         for at, line in enumerate(rest, 2):
-            told = _change_style(line) if block.changes else "dim"
-            yield Line(told, f"{INNER}  {visible_line(line)}{more if at == at_more else ''}")
+            yield Line("dim", f"{INNER}  {visible_line(line)}{more if at == shown else ''}")
 
 
-def _change_style(line: str) -> Style:
-    """Returns how a line of an edit's result is shown: by its sign."""
-    return _CHANGES.get(line[:1], "dim")
+def _call_line(block: ToolCallBlock, about: str = "") -> Line:
+    """Returns the line that names a call, with what it changed, its state and how long it took."""
+    sign, style = _SIGNS[block.state]
+    state: str = "failed" if block.state == "error" else block.state
+    if block.waits and state in ("pending", "running"):
+        state = WAITS
+    timed = block.seconds >= INSTANT and block.state != "declined"
+    parts = [
+        visible_line(call_text(block)),
+        about,
+        state if block.state != "completed" else "",
+        "staged" if block.state == "completed" and block.verdict == "stage" else "",
+        visible_line(block.allowed),
+        duration_text(block.seconds) if timed else "",
+    ]
+    return Line(style, f"{INDENT}{sign} {' · '.join(filter(None, parts))}")
+
+
+def _decided_line(block: ToolCallBlock) -> Line:
+    return Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
 
 
 def _is_of_gate(block: QuestionBlock) -> bool:
@@ -291,11 +365,10 @@ def _ended(block: TurnEndBlock) -> Iterator[Line]:
         yield Line("dim", f"{INDENT}{told}")
 
 
-def _quoted(text: str, *, changes: bool = False) -> Iterator[Line]:
+def _quoted(text: str) -> Iterator[Line]:
     for line in visible_text(text).strip("\n").split("\n"):
-        style = _change_style(line) if changes else "dim"
         for piece in fold_long(line):
-            yield Line(style, f"{INNER}│ {piece}")
+            yield Line("dim", f"{INNER}│ {piece}")
 
 
 def usage_text(usage: TokenUsage, cost: float | None, took: float) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from assent.core.event import EventBody
 from assent.core.llm import TextPart, TokenUsage, ToolCall
+from assent.core.plan.operation import FileOperation
 from assent.core.session.event import (
     AttachedFile,
     CallEnded,
@@ -30,6 +31,7 @@ from assent.core.session.event import (
     WorkHalted,
 )
 from assent.core.session.question import PermissionAnswer
+from assent.core.session.transcript import CALL_EDITS
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.render.log import (
@@ -83,14 +85,14 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
     tool: str
     state: CallState = "pending"
     about: str = ""  # what it touches, or its title once it is settled
-    brief: str = ""  # the first line of its result, of an edit several; of a command the last ones
+    brief: str = ""  # the first line of its result; of a command the last ones
     lines: int = 0
     seconds: float = 0.0
     verdict: str = ""
     decided: str = ""  # who decided, and why
     waits: bool = False  # for the answer to a question about it
     allowed: str = ""  # how the user allowed it, who was asked
-    changes: bool = False  # whether its result is lines that changed
+    edits: tuple[FileOperation, ...] = ()  # what it changed in files
 
 
 class QuestionBlock(msgspec.Struct, frozen=True):
@@ -172,8 +174,6 @@ Block: TypeAlias = (
 MAX_LAST_LINES: Final = 3  # of a command's output, where it is folded
 TAIL: Final = 2000  # characters that they are looked for in
 COMMAND_TOOLS: Final = ("shell", "git")
-MAX_FIRST_LINES: Final = 8  # of an edit, where it is folded
-EDIT_TOOLS: Final = ("edit", "patch")  # their results have the lines that changed
 SHORT: Final = 72
 AT_TERMINAL: Final = "(terminal)"
 # What the user wrote is quoted after one of these; the second is in older sessions.
@@ -218,12 +218,6 @@ def first_line(text: str) -> str:
     return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
 
 
-def first_lines(text: str) -> str:
-    """Returns the first lines of a text, each shortened: an edit begins with what changed."""
-    rows = text.strip("\n").split("\n")[:MAX_FIRST_LINES]
-    return "\n".join(line if len(line) <= SHORT else f"{line[: SHORT - 1]}…" for line in rows)
-
-
 def last_lines(text: str) -> str:
     """Returns the last nonempty lines of a text, each shortened: a command ends with its result."""
     lines = [line for line in text[-TAIL:].split("\n") if line.strip()]
@@ -238,6 +232,15 @@ def newest_lines(text: str) -> str:
 def count_lines(text: str) -> int:
     """Returns how many lines a text has."""
     return text.strip().count("\n") + 1 if text.strip() else 0
+
+
+def call_edits(event: CallEnded) -> tuple[FileOperation, ...]:
+    """Returns what a call changed in files, as far as it is on record."""
+    found = event.metadata.get(CALL_EDITS, []) if not event.result.failed else []
+    try:
+        return tuple(msgspec.convert(found, list[FileOperation]))
+    except msgspec.ValidationError:  # of another version
+        return ()
 
 
 def call_subject(call: ToolCall) -> str:

@@ -42,7 +42,9 @@ class EarlierBlocks:
         lines = 0
         while self._left and len(portion) < most and lines < PORTION_LINES:
             block = self._left.pop()
-            section = block_section(block, self._feed.full, unfolded=self._unfolded)
+            section = block_section(
+                block, self._feed.full, self._feed.patch, unfolded=self._unfolded
+            )
             portion.append(RenderedBlock(block, section))
             lines += len(section.lines)
         portion.reverse()

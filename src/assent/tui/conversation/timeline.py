@@ -4,14 +4,15 @@ Text that is still streaming is folded in too.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.event import Event, EventBody, StoredEvent
 from assent.core.llm import ReasoningPart, StreamDelta, TextPart, TokenUsage, ToolCall
+from assent.core.plan.operation import FileOperation
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -44,7 +45,6 @@ from assent.render.log import ChildNames, compaction_notice, missing_sandbox_tex
 from assent.render.rows import StreamRedactor
 from assent.tui.conversation.blocks import (
     COMMAND_TOOLS,
-    EDIT_TOOLS,
     AssistantMessageBlock,
     Block,
     ChildSessionBlock,
@@ -57,12 +57,12 @@ from assent.tui.conversation.blocks import (
     UserMessageBlock,
     allowed_text,
     blocks_text,
+    call_edits,
     call_subject,
     call_summary,
     count_lines,
     event_note,
     first_line,
-    first_lines,
     last_lines,
     newest_lines,
     rewound_blocks,
@@ -106,13 +106,17 @@ class StreamingText:
 SHOWN_ELSEWHERE: Final = ("question", "present_plan")
 # Names that the model goes on with; a person needs none of them in a line that is folded.
 _FOR_THE_MODEL: Final = re.compile(r" \(digest [0-9a-f]{64}\)| Id [0-9a-f]{7,}\.")
-# Lines of an edit's result that are not about what changed: that it is staged is said beside it.
-_NOT_CHANGED: Final = re.compile(r"^(?:@@ .*|Staged.*)\n?", re.MULTILINE)
 # Characters of a text that are shown while it still comes: its newest. An answer goes on where it
 # was rendered last, so that a long one costs little more than a short one.
 MAX_LIVE: Final = 64_000
 MAX_LIVE_ANSWER: Final = 1 << 20
 _with = msgspec.structs.replace
+ReadPatch: TypeAlias = Callable[[Sequence[FileOperation]], str]
+
+
+def no_patch(edits: Sequence[FileOperation]) -> str:
+    """Reads no patch, where there is no workspace."""
+    return ""
 
 
 class _TimelineEvents:
@@ -139,8 +143,9 @@ class Timeline:
     A known event is ignored, so that events from the log and live ones may overlap.
     """
 
-    def __init__(self, session: str = "") -> None:
+    def __init__(self, session: str = "", read_patch: ReadPatch = no_patch) -> None:
         self.session = session
+        self._read_patch = read_patch
         self.blocks: dict[str, Block] = {}
         self._full: dict[str, str] = {}  # long texts, as they came
         self._heard: dict[str, _TimelineEvents] = {}  # by session
@@ -172,6 +177,10 @@ class Timeline:
     def full(self, key: str) -> str:
         """Returns the full text of a shortened block."""
         return redact(self._full.get(key, ""))
+
+    def patch(self, block: ToolCallBlock) -> str:
+        """Returns what a call changed in files as a patch; nothing if it is not known any more."""
+        return self._read_patch(block.edits) if block.edits else ""
 
     def fresh(self) -> list[Block]:
         """Returns the blocks that were added or changed since the last call, in order."""
@@ -397,7 +406,6 @@ class Timeline:
         declined = result.failed and event.call in self._declined
         failed = "declined" if declined else "error"
         told = "" if event.tool in SHOWN_ELSEWHERE and not result.failed else result.text
-        changes = event.tool in EDIT_TOOLS and not result.failed
         about = without_tool_name(block.tool, redact(event.title)) or block.about
         if declined:  # its title lists all that it wanted, for the record of decisions
             about = block.about or about
@@ -406,8 +414,8 @@ class Timeline:
                 block,
                 state=failed if result.failed else "completed",
                 about=block.about if about == f"bash {block.about}" else about,
-                brief=_brief(event.tool, told, changes=changes),
-                changes=changes,
+                brief=_brief(event.tool, told),
+                edits=call_edits(event),
                 lines=count_lines(result.text),
                 seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
                 verdict=event.verdict,
@@ -498,12 +506,10 @@ class Timeline:
         self._fresh[block.key] = None
 
 
-def _brief(tool: str, told: str, *, changes: bool) -> str:
+def _brief(tool: str, told: str) -> str:
     """Returns what is shown of a result that is folded."""
     if tool in COMMAND_TOOLS:
         return last_lines(_FOR_THE_MODEL.sub("", redact(told)))
-    if changes:
-        return first_lines(_NOT_CHANGED.sub("", _FOR_THE_MODEL.sub("", redact(told))))
     return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
 
 

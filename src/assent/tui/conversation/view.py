@@ -34,7 +34,7 @@ from assent.tui.conversation.blocks import (
 )
 from assent.tui.conversation.earlier_blocks import EarlierBlocks, RenderedBlock
 from assent.tui.conversation.past_runs import add_with_notes
-from assent.tui.conversation.timeline import Timeline
+from assent.tui.conversation.timeline import ReadPatch, Timeline, no_patch
 from assent.tui.line_view import LineView, Section
 from assent.tui.workers import run_in_background
 
@@ -97,9 +97,10 @@ def load_session(
     session: str,
     events: Iterable[StoredEvent],
     notes: Iterable[tuple[int, ScreenNoteBlock]] = (),
+    read_patch: ReadPatch = no_patch,
 ) -> SessionLoaded:
     """Folds a whole session, and renders its end; it may be long: this belongs in a thread."""
-    feed = Timeline(session)
+    feed = Timeline(session, read_patch)
     add_with_notes(feed, events, notes)
     earlier = EarlierBlocks(feed)
     return SessionLoaded(feed, earlier, earlier.render(MAX_BLOCKS_AT_ONCE))
@@ -131,6 +132,7 @@ class ConversationView(LineView):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(following=True, id=id)
         self.can_focus = False
+        self.read_patch: ReadPatch = no_patch
         self.feed = Timeline()
         self._earlier = EarlierBlocks(self.feed)
         self._to_start = False  # the user wants to see the beginning, once it is there
@@ -148,7 +150,7 @@ class ConversationView(LineView):
         """Shows a session without events yet, below the notes."""
         if self.feed.session != session:
             notes = [one for one in self.feed.blocks.values() if isinstance(one, ScreenNoteBlock)]
-            self.feed = Timeline(session)
+            self.feed = Timeline(session, self.read_patch)
             self._earlier = EarlierBlocks(self.feed)
             self.feed.blocks |= {one.key: one for one in notes}
 
@@ -275,7 +277,10 @@ class ConversationView(LineView):
 
     def _turn_many(self, feed: Timeline, blocks: Sequence[Block], *, unfolded: bool) -> None:
         """Renders many blocks in a thread."""
-        made = [(block, block_section(block, feed.full, unfolded=unfolded)) for block in blocks]
+        made = [
+            (block, block_section(block, feed.full, feed.patch, unfolded=unfolded))
+            for block in blocks
+        ]
         with suppress(RuntimeError):  # the screen has just been closed
             self.call_later(self._turned_many, feed, made, unfolded)
 
@@ -316,8 +321,7 @@ class ConversationView(LineView):
         return [self._in_sight[line] for line in lines]
 
     def _line_at(self, row: int) -> Line | None:
-        piece = self._paged.piece(row)
-        return piece.line if piece else None
+        return self._paged.painted(row)
 
     def _again(self, blocks: Sequence[Block]) -> None:
         blocks = [block for block in blocks if block.key not in self._earlier.missing]
@@ -328,7 +332,7 @@ class ConversationView(LineView):
 
     def _sheet(self, block: Block) -> Section:
         unfolded = self._unfolded != (block.key in self._turned)
-        section = self._renderer.section(block, self.feed.full, unfolded=unfolded)
+        section = self._renderer.section(block, self.feed.full, self.feed.patch, unfolded=unfolded)
         if block.key != self._presented or not self._review_waits:
             return section
         return Section(section.key, (*section.lines, Line("dim", REVIEW_HINT)))

@@ -74,7 +74,7 @@ class TranscriptPanel(Panel[None]):
         return self.query_one("#transcript", TranscriptView)
 
     def _section(self, block: Block) -> Section:
-        return self._renderer.section(block, self._feed.full, unfolded=True)
+        return self._renderer.section(block, self._feed.full, self._feed.patch, unfolded=True)
 
     def _read_on(self, most: int) -> None:
         """Renders the next of the earlier blocks in a thread."""
