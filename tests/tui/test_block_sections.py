@@ -242,6 +242,24 @@ def test_a_new_file_shows_its_first_lines_and_counts_the_others() -> None:
     assert len(found) == 10
 
 
+def test_of_a_long_edit_the_beginning_is_read_and_everything_counted() -> None:
+    after = b"".join(b"line %d\n" % number for number in range(5000))
+    patch = edited(b"", after) + edited(b"", b"x" * 5000 + b"\n", b"b.js")
+    found = texts(block_section(EDIT, str, lambda _: patch))
+    assert found[0] == "  ✓ edit a.py · 2 files"
+    assert found[-1] == "    … 4993 more lines (Ctrl+O)"
+    assert len(texts(block_section(EDIT, str, lambda _: patch, unfolded=True))) > 5000
+
+
+def test_a_very_long_line_of_a_folded_edit_is_cut() -> None:
+    patch = edited(b"", b"x = '" + b"y" * 5000 + b"'\n")
+    section = block_section(EDIT, str, lambda _: patch)
+    assert len(section.lines) == 2
+    cut = section.painted(1)
+    assert cut.text == "    1 +x = '" + "y" * 152 + "…"
+    assert spans_text(cut.spans) == cut.text
+
+
 def test_several_files_of_one_call_are_named() -> None:
     patch = edited(b"", b"one\n") + edited(b"", b"two\n", b"b.py")
     assert texts(block_section(EDIT, str, lambda _: patch)) == [

@@ -5,7 +5,8 @@ of our own lines.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -13,10 +14,11 @@ import msgspec
 from assent.core.llm import TokenUsage
 from assent.core.session.question import question_topic, read_permission_answer
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
-from assent.render.diff_view import NumberedDiff
+from assent.render.diff_view import SIGN, DiffRow, NumberedDiff
 from assent.render.estimate import dollars_text
-from assent.render.lines import BLANK, Line, Span, Spans, Style
+from assent.render.lines import BLANK, Line, Span, Spans, Style, merged_spans, spans_text
 from assent.render.rendered_markdown import INDENT, MarkdownRenderer
+from assent.render.review import diff_line_counts
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
     Block,
@@ -53,7 +55,10 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "error": ("✗", "risk"),
     "declined": ("✗", "plain"),
 }
-MAX_FOLDED_ROWS: Final = 8  # of an edit
+MAX_FOLDED_ROWS: Final = 8  # of an edit,
+MAX_FOLDED_CHARS: Final = 160  # of each,
+MAX_READ_LINES: Final = 200  # and of its patch
+CUT: Final = "…"
 _HUNK: Final = re.compile(r"^@@ .*(?:\n[-+ ].*|\n… .*)*\n?", re.MULTILINE)  # in a result
 WAITS: Final = "waits for your answer"
 _RESTS: Final = {  # how a session that works for another ended
@@ -80,13 +85,25 @@ SAID: Final = ("interrupted", "declined")  # ends whose own words say all of it
 
 
 class IndentedColors(msgspec.Struct, frozen=True):
-    """The colors of the rows of a diff below the call that made it."""
+    """The colors of the rows of a diff below the call that made it, each to a length at most."""
 
     diff: NumberedDiff
+    most: int
 
     def spans(self, at: int) -> Spans:
         """Returns the spans of a row."""
-        return Span(INNER), *self.diff.spans(at)
+        return Span(INNER), *_cut_spans(self.diff.spans(at), self.most)
+
+
+def _cut_spans(spans: Spans, most: int) -> Spans:
+    """Returns spans up to a length, with a sign where they are cut."""
+    if len(spans_text(spans)) <= most:
+        return spans
+    found: list[Span] = []
+    for span in spans:
+        found.append(Span(span.text[:most], span.role, span.changed))
+        most -= len(found[-1].text)
+    return merged_spans((*found, Span(CUT, "gutter")))
 
 
 def no_edits(block: ToolCallBlock) -> str:
@@ -99,51 +116,83 @@ def block_section(
 ) -> Section:
     """Returns a block as a section; folded, unless its full text is requested."""
     if isinstance(block, ToolCallBlock) and block.edits and (changed := patch(block)):
-        return _edit_section(block, NumberedDiff(changed), full, unfolded)
+        if unfolded:
+            return _unfolded_edit(block, NumberedDiff(changed), full(block.key))
+        return _folded_edit(block, changed)
     return Section(block.key, tuple(_lines(block, full, unfolded)))
 
 
-def _edit_section(block: ToolCallBlock, diff: NumberedDiff, full: Full, unfolded: bool) -> Section:
-    """Returns a call with what it changed in files, in the rows of a review."""
+def _folded_edit(block: ToolCallBlock, patch: str) -> Section:
+    """Returns a call with the first rows of what it changed in files, and how many are left out.
+
+    Only the beginning of a long patch is read: this is rendered between two keys.
+    """
+    head = patch.split("\n", MAX_READ_LINES)
+    diff = NumberedDiff("\n".join(head[:MAX_READ_LINES]))
+    files = 1 + patch.count("\ndiff --git ")
+    plus, minus = diff_line_counts(patch)
+    counts = " ".join([f"+{plus}"] * bool(plus) + [f"-{minus}"] * bool(minus))
+    about = plural(files, "file") if files > 1 else " · ".join([counts, diff.files[0].news])
+    rows = _folded_rows(diff)
+    shown = rows[:MAX_FOLDED_ROWS]
+    changed = [at for at in shown if _row(diff, at).kind != "context"]
+    more = max(plus + minus - len(changed), 0)
+    left_out = [Line("dim", f"{INNER}… {plural(more, 'more line')} ({UNFOLD})")] if more else []
+    lines = [_call_line(block, about.strip(" ·"))]
+    return _edit_section(block, diff, lines, shown, left_out, MAX_FOLDED_CHARS)
+
+
+def _unfolded_edit(block: ToolCallBlock, diff: NumberedDiff, result: str) -> Section:
+    """Returns a call with all that it changed in files, and what its result says besides."""
     several = len(diff.files) > 1
     about = plural(len(diff.files), "file") if several else diff.summaries[0]
-    lines, places = [_call_line(block, about)], [NO_ROW]
-    rows, shown = diff.lines(), range(len(diff.rows))
-    kept = list(shown) if unfolded else _folded_rows(diff)
-    if unfolded and block.decided:
-        lines.append(_decided_line(block))
-        places.append(NO_ROW)
-    last = -1
-    for at in kept[: len(kept) if unfolded else MAX_FOLDED_ROWS]:
+    decided = [_decided_line(block)] if block.decided else []
+    lines = [_call_line(block, about), *decided]
+    told = _quoted(_HUNK.sub("", result))
+    return _edit_section(block, diff, lines, range(len(diff.rows)), told, sys.maxsize)
+
+
+def _edit_section(
+    block: ToolCallBlock,
+    diff: NumberedDiff,
+    above: Sequence[Line],
+    shown: Sequence[int],
+    below: Iterable[Line],
+    most: int,
+) -> Section:
+    """Returns rows of a diff as those of a review, with the name of each file if there are more."""
+    lines, places, last = [*above], [NO_ROW] * len(above), NO_ROW
+    rows = diff.lines()
+    for at in shown:
         file = diff.rows[at][0]
-        if several and file != last:
+        if len(diff.files) > 1 and file != last:
             of = diff.files[file]
-            lines.append(Line("dim", f"{INNER}{of.name} · {of.summary}".rstrip(" ·")))
+            lines.append(Line("dim", " · ".join(filter(None, [INNER + of.name, of.summary]))))
             places.append(NO_ROW)
-        last = file
-        lines.append(Line(rows[at].style, INNER + rows[at].text))
+        last, text = file, rows[at].text
+        text = text if len(text) <= most else text[:most] + CUT
+        lines.append(Line(rows[at].style, INNER + text))
         places.append(at)
-    if unfolded:
-        lines += _quoted(_HUNK.sub("", full(block.key)))
-    elif more := len(kept) - MAX_FOLDED_ROWS if len(kept) > MAX_FOLDED_ROWS else 0:
-        lines.append(Line("dim", f"{INNER}… {plural(more, 'more line')} ({UNFOLD})"))
+    lines += below
     places += [NO_ROW] * (len(lines) - len(places))
-    return Section(block.key, tuple(lines), colors=IndentedColors(diff), places=tuple(places))
+    colors = IndentedColors(diff, most)
+    return Section(block.key, tuple(lines), colors=colors, places=tuple(places))
 
 
 def _folded_rows(diff: NumberedDiff) -> list[int]:
     """Returns the rows of a diff that changed, and those beside them."""
-    all_rows = [(file, diff.files[file].rows[row]) for file, row in diff.rows]
-    changed = [row.kind in ("added", "removed") for _, row in all_rows]
+    every = [(diff.rows[at][0], _row(diff, at)) for at in range(len(diff.rows))]
+    changed = [file if row.kind in SIGN else NO_ROW for file, row in every]  # in which file
     return [
         at
-        for at, (file, row) in enumerate(all_rows)
-        if row.is_code
-        and any(
-            changed[near] and all_rows[near][0] == file
-            for near in range(max(at - 1, 0), min(at + 2, len(changed)))
-        )
+        for at, (file, row) in enumerate(every)
+        if row.is_code and not row.is_continued and file in changed[max(at - 1, 0) : at + 2]
     ]
+
+
+def _row(diff: NumberedDiff, at: int) -> DiffRow:
+    file, number = diff.rows[at]
+    return diff.files[file].rows[number]
 
 
 class BlockRenderer:
