@@ -125,7 +125,7 @@ def test_f5_the_screen_starts_in_plan_mode_and_what_a_writer_does_is_staged(stag
     async def act(seat: Seat) -> None:
         assert status(seat).startswith(" plan ")
         await seat.say("Write it")
-        await seat.shows("✓ write a.txt · staged")
+        await seat.shows("✓ write a.txt · +1 · new file · staged")
 
     stage.show(act)
     assert stage.files() == {}

@@ -45,7 +45,7 @@ def test_f124_f125_a_turn_is_shown_part_by_part_with_the_state_of_each_call(stag
         texts = [line.text for sheet in seat.app.conversation.sections for line in sheet.lines]
         found = [TOOK.sub("", text) for text in texts if text.strip()]
         assert found[:2] == ["> Greet me", "  ~ thought: I greet."]
-        assert "  ✓ write hello.txt · staged" in found
+        assert "  ✓ write hello.txt · +1 · new file · staged" in found
         assert "  ✓ present the plan" in found
         assert "  Plan ready for review." in found
         assert not any("You cannot approve" in text for text in found)  # said to the model

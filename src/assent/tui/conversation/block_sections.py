@@ -143,7 +143,7 @@ def _folded_edit(block: ToolCallBlock, patch: str) -> Section:
 
 
 def _unfolded_edit(block: ToolCallBlock, diff: NumberedDiff, result: str) -> Section:
-    """Returns a call with all that it changed in files, and what its result says besides."""
+    """Returns a call with all that it changed in files, and what else its result says."""
     several = len(diff.files) > 1
     about = plural(len(diff.files), "file") if several else diff.summaries[0]
     decided = [_decided_line(block)] if block.decided else []
