@@ -14,7 +14,8 @@ from assent.tui.host import StartOptions
 from assent.tui.key_actions import ANSWER, QUESTION_WAITING
 from assent.tui.keys import TOO_QUICK
 from assent.tui.line_view import LineView
-from assent.tui.panels.question.block import TOO_LOW, InlineQuestion
+from assent.tui.panels.question.block import NO_PATTERN, TOO_LOW, InlineQuestion
+from assent.tui.panels.question.state import QuestionStage
 
 Act = Callable[[Seat], Awaitable[None]]
 ASK = StartOptions(mode="ask")
@@ -197,6 +198,109 @@ def test_tab_goes_to_the_question_and_back_and_never_changes_the_mode(stage: Sta
         assert seat.app.prompt.text == "a drafty"
 
     stage.show(act, ASK)
+
+
+@pytest.mark.parametrize("where", ["question", "later", "field", "prompt"])
+def test_ctrl_c_interrupts_a_turn_that_waits_for_an_answer(stage: Stage, where: str) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        if where == "later":
+            await seat.press("escape")
+        elif where == "prompt":
+            await seat.press("tab")
+            await seat.type("x")
+            await seat.press("ctrl+c")
+            assert seat.app.prompt.text == ""
+        elif where == "field":
+            await seat.press("e")
+            await seat.type("y")
+            await seat.press("ctrl+c")
+            await seat.until(lambda: block.state.stage is QuestionStage.READING)
+        assert seat.app.session_controller.at_work
+        await seat.press("ctrl+c")
+        await seat.rest()
+        await seat.until(lambda: not block.is_open)
+        assert answers(seat) == [(None, "")]  # it expired
+        assert seat.app.return_value is None
+        await seat.shows("You interrupted the turn.")
+        await seat.press("ctrl+c")
+        await seat.shows("Ctrl+C again to exit")
+        assert seat.app.return_value is None
+        await seat.press("ctrl+c")
+        await seat.until(lambda: seat.app.return_value == 0)
+
+    assert stage.show(act, ASK) == 0
+    assert not (stage.root / "made").exists()
+
+
+def test_esc_goes_one_step_back_from_the_keys_and_the_call(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        for keys in (("question_mark",), ("v",), ("v", "question_mark")):
+            await seat.press(*keys)
+            await seat.shows("Esc back")
+            for _ in keys:
+                await seat.press("escape")
+                assert block.is_keyed
+            assert (block.state.more, block.state.raw) == (False, False)
+            await seat.until(lambda: "Esc back" not in seat.text())
+        await seat.press("escape")
+        await seat.until(lambda: not block.is_keyed)
+        assert block.is_open
+        assert answers(seat) == []
+
+    stage.show(act, ASK)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("touch made > said", "it covers several patterns"),
+        ("python3 -c 'print(1)'", "it is remembered exactly"),
+    ],
+)
+def test_no_pattern_is_offered_where_none_can_be_edited(
+    stage: Stage, command: str, why: str
+) -> None:
+    stage.script(turn("", ("shell", {"command": command})), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        await seat.shows("a session")
+        assert "p pattern" not in seat.text()
+        await seat.press("question_mark")
+        await seat.shows(f"no p: {why}")
+        await seat.press("escape")
+        await seat.press("p")
+        await seat.until(lambda: block.told == NO_PATTERN.format(why))
+        assert block.state.stage is QuestionStage.READING
+        await seat.press("P")
+        await seat.shows("in every session of this project")
+        assert answers(seat) == []
+        await seat.press("escape")
+        await seat.press("n")
+        await seat.rest()
+
+    stage.show(act, ASK)
+
+
+def test_a_question_about_a_secret_says_each_thing_once(stage: Stage) -> None:
+    stage.script(turn("", ("write", {"path": ".env", "content": "A=1\n"})), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        shown = [line.text for one in block.query_one(LineView).sections for line in one.lines]
+        assert sum("may contain secrets" in line for line in shown) == 1
+        assert sum("edit to .env" in line or "write .env" in line for line in shown) == 1
+        assert "Risk: high." in shown
+        await seat.press("n")
+        await seat.rest()
+
+    stage.show(act, StartOptions(mode="auto-edit"))
 
 
 def test_high_risk_takes_two_different_keys(stage: Stage) -> None:

@@ -93,8 +93,7 @@ def clear_or_leave(app: AppContext) -> None:
         app.prompt.clear()
         app.pressed = {}
         return
-    works = app.at_work and not has_pending_question(app)  # one that waits stays as it is
-    if alone and works and INTERRUPTED not in app.pressed:
+    if alone and app.at_work and INTERRUPTED not in app.pressed:
         app.pressed = dict.fromkeys((INTERRUPTED, "ctrl+c"), -inf)  # it does not count as leaving
         app.activity(STOPPING)
         app.messages.work(lambda: interrupt(app))

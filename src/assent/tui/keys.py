@@ -91,7 +91,7 @@ PANEL_KEYS: Final = (
     KeyHelp("1,2,3,4,5,6,7,8,9", "1 to 9", "choose an option", "question", means="choose"),
     KeyHelp("tab", "Tab", "back to the prompt; the question stays", "question", means="next"),
     KeyHelp("question_mark", "?", "all keys", "question", means="all keys"),
-    KeyHelp("escape", "Esc", "answer later", "question", means="close"),
+    KeyHelp("escape", "Esc", "a step back; else answer later", "question", means="close"),
     KeyHelp("1", "1", "approve: shows the rest, then asks for y", "review", means="choose"),
     KeyHelp("y", "y", "yes: approve and build, or undo", "review", means="yes"),
     KeyHelp("o", "o", "yes, but do not build yet", "review"),

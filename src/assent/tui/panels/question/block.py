@@ -45,9 +45,11 @@ from assent.tui.panels.question.state import (
     handle_question_key,
     keys_line,
     next_part,
+    no_pattern_text,
     question_sections,
     question_title,
     remembered_text,
+    step_back,
     takes_two_steps,
 )
 from assent.tui.panels.text_input import TextInputArea, hidden_chars_text
@@ -73,7 +75,7 @@ TOO_LOW: Final = "It does not fit; make the terminal larger."
 HIGH_RISK: Final = "High risk. Ctrl+Y allows it once."
 ASK_TWICE: Final = "Ctrl+Y confirms."
 UNCONFINED_RISK: Final = "Without the sandbox it can change anything you can. Ctrl+Y runs it once."
-NOT_ONE_PATTERN: Final = "It covers several patterns, which cannot be edited here."
+NO_PATTERN: Final = "No pattern to edit here: {}. a remembers what was asked."
 GONE: Final = "This question was answered elsewhere. Enter keeps your text in the prompt."
 ANSWERED_ELSEWHERE: Final = "That question was answered elsewhere or is no longer open."
 SAY_WHY: Final = "No, because:"
@@ -367,7 +369,8 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         if self.is_hasty(event.time, answers=answers or self.has_open_question):
             return
         self._press(event, after, action)
-        means_nothing = action is QuestionAction.NOTHING and event.key not in TURNS
+        nothing = action in (QuestionAction.NOTHING, QuestionAction.NO_PATTERN)
+        means_nothing = nothing and event.key not in TURNS
         if means_nothing and event.is_printable and not self.has_open_question:
             # Words are being typed: no later letter of them answers.
             self.silence = KeyDebounce(self.terminal.quiet_s, event.time)
@@ -401,6 +404,8 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
                 self._told = UNREAD
             case QuestionAction.EMPTY:
                 self._told = EMPTY
+            case QuestionAction.NO_PATTERN:
+                self._told = NO_PATTERN.format(no_pattern_text(self._question))
             case QuestionAction.OPEN_FIELD:
                 self._open_field(after)
                 return
@@ -432,6 +437,14 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         """Whether something is asked or chosen, so that a key would answer with it."""
         chosen = any(self._state.answers[self._state.part :])
         return self._state.stage in CONFIRMING or (chosen and not self._gone)
+
+    def interrupted(self) -> bool:
+        """Cancels what would answer, and leaves the field; tells whether there was any (Ctrl+C)."""
+        if self._state.stage not in IN_FIELD:
+            return super().interrupted()
+        self.forget()
+        self.field_left()
+        return True
 
     def cancel_question(self, why: str = TOO_QUICK) -> None:
         """Goes back to reading; what is written stays."""
@@ -465,6 +478,12 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
             self._told = ""
             self._paint(asked=True)
             return
+        back = step_back(self._state)
+        if back is not None:
+            self._told = ""
+            self._set(back)
+            self._paint()
+            return
         self.add_class("later")
         self.leave_keyboard()
 
@@ -480,11 +499,7 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         words = ""
         if after.stage is QuestionStage.EDITING:
             pattern = wider_pattern(self._always)
-            if pattern is None:  # several, or only exactly what was asked
-                self._told = NOT_ONE_PATTERN if len(self._always) > 1 else ""
-                self._set(msgspec.structs.replace(after, stage=QuestionStage.REMEMBERING))
-                self._paint(asked=True)
-                return
+            assert pattern is not None, "the key is for what can be edited"
             words = pattern.pattern
             self._remember((pattern,))
         self._set(after)

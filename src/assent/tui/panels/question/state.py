@@ -3,6 +3,7 @@
 One key answers what is of low or medium risk; everything else takes two different ones.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
@@ -24,6 +25,7 @@ from assent.core.session.question import (
     question_topic,
 )
 from assent.core.text.hidden_chars import visible_line
+from assent.permissions.grants import wider_pattern
 from assent.render.diff_view import numbered_lines
 from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines
 from assent.render.questions import pending_question_row
@@ -63,6 +65,7 @@ class QuestionAction(StrEnum):
     CHANGED = "changed"  # something else is shown now
     UNREAD = "unread"  # say why it cannot be answered yet
     EMPTY = "empty"  # say that nothing is chosen
+    NO_PATTERN = "no pattern"  # say why none can be edited
     OPEN_FIELD = "open field"  # for words or a pattern
     NEXT_PART = "next part"
     ANSWER = "answer"  # send it
@@ -128,6 +131,23 @@ def _confirming(state: QuestionState, key: str, question: Question) -> Answer:
     return back_to_reading(state), QuestionAction.CHANGED
 
 
+def has_pattern(question: Question) -> bool:
+    """Tells whether a remembered answer covers one pattern that can be edited."""
+    return wider_pattern(question.always) is not None
+
+
+def no_pattern_text(question: Question) -> str:
+    """Returns why no pattern can be edited."""
+    return "it covers several patterns" if len(question.always) > 1 else "it is remembered exactly"
+
+
+def step_back(state: QuestionState) -> QuestionState | None:
+    """Returns the state without what was opened to look at: keys, call; None if neither is."""
+    if state.more:
+        return msgspec.structs.replace(state, more=False)
+    return msgspec.structs.replace(state, raw=False) if state.raw else None
+
+
 def confirm_keys(state: QuestionState, question: Question) -> tuple[str, ...]:
     """Returns the keys that confirm what is asked."""
     light = state.stage in (QuestionStage.REMEMBERING, QuestionStage.EDITING)
@@ -143,14 +163,17 @@ def _permission(state: QuestionState, key: str, question: Question) -> Answer:
         return state, QuestionAction.NOTHING
     if not state.read:
         return state, QuestionAction.UNREAD
+    editable = has_pattern(question)
+    if key == PATTERN and not editable:
+        return state, QuestionAction.NO_PATTERN
     chosen = choose(state, (label,))
     if key == WITHOUT_SANDBOX:
         return _moved(chosen, QuestionStage.UNCONFINED), QuestionAction.CHANGED
     if key in REMEMBERS:
-        stage = QuestionStage.REMEMBERING if key == THIS_SESSION else QuestionStage.EDITING
+        edits = key != THIS_SESSION and editable
+        stage = QuestionStage.EDITING if edits else QuestionStage.REMEMBERING
         opened = msgspec.structs.replace(_moved(chosen, stage), reach=REMEMBERS[key][0])
-        field = stage is QuestionStage.EDITING
-        return opened, QuestionAction.OPEN_FIELD if field else QuestionAction.CHANGED
+        return opened, QuestionAction.OPEN_FIELD if edits else QuestionAction.CHANGED
     if takes_two_steps(question):
         return _moved(chosen, QuestionStage.TWICE), QuestionAction.CHANGED
     return chosen, QuestionAction.ANSWER
@@ -277,7 +300,7 @@ def _asks(question: Question, pending: PendingQuestion, own: str) -> Iterator[Li
             yield Line("heading", visible_line(question.header))
         yield Line("heading", visible_line(question.question))
         level, *found = question.risk or ("unknown",)
-        reasons = [reason for reason in found if reason not in question.question]  # once is enough
+        reasons = [reason for reason in found if not _is_said(reason, question.question)]
         style: Style = "plain" if level == "low" else "risk"
         told = " ".join(["Risk:", f"{visible_line(level)}.", *map(visible_line, reasons)])
         yield Line(style, told)
@@ -293,12 +316,22 @@ def _asks(question: Question, pending: PendingQuestion, own: str) -> Iterator[Li
         yield from numbered_lines(question.detail)
 
 
+def _is_said(reason: str, question: str) -> bool:
+    """Tells whether the question itself says why it is risky: once is enough."""
+    about = re.fullmatch(r"It changes (.+?)(?:, which|:) (.+)", reason)
+    again = about is not None and any(
+        f"changing {about[1]}: {word}{about[2]}" in question for word in ("", "it ")
+    )
+    return again or reason in question
+
+
 def _is_named(question: Question) -> bool:
     """Tells whether the question itself names the one file that is written, and what it says."""
     path = question.things[0].removeprefix("write ") if len(question.things) == 1 else ""
     written = f"edit to {path}? " in f"{question.question} "
-    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
-    return question.things == (f"write {path}",) and written and question.detail.startswith(head)
+    head = f"diff --git a/{path} b/{path}\n"
+    heads = (f"{head}--- a/{path}\n+++ b/{path}\n", f"{head}new file mode ")
+    return question.things == (f"write {path}",) and written and question.detail.startswith(heads)
 
 
 def _call_lines(pending: PendingQuestion, now: str) -> Iterator[Line]:
@@ -377,7 +410,8 @@ def _keys(question: Question, state: QuestionState, *, others: bool) -> Iterator
     offered = {option.label for option in question.options}
     if question.by == "gate":
         yield "y once" if SESSION in offered else "y yes"
-        yield from ["a session", "p pattern"] if SESSION in offered else ()
+        yield from ["a session"] if SESSION in offered else ()
+        yield from ["p pattern"] if SESSION in offered and has_pattern(question) else ()
         yield from ["P project"] if PROJECT in offered else ()
         yield "n no"
         yield from ["e no, say why"] if accepts_text(question) else ()
@@ -390,10 +424,13 @@ def _keys(question: Question, state: QuestionState, *, others: bool) -> Iterator
         yield "n no answer"
     if not state.more:
         yield "? more"
+        yield from ["Esc back"] if state.raw else ()
         return
+    if SESSION in offered and not has_pattern(question):
+        yield f"no p: {no_pattern_text(question)}"
     yield from ["u without the sandbox"] if UNCONFINED in offered else ()
     yield "v raw call"
     yield "s skip reading"
     yield from ["[ ] other questions"] if others else ()
     yield "Tab prompt"
-    yield "Esc later"
+    yield "Esc back"
