@@ -14,7 +14,12 @@ from assent.tui.host import StartOptions
 from assent.tui.key_actions import ANSWER, QUESTION_WAITING
 from assent.tui.keys import TOO_QUICK
 from assent.tui.line_view import LineView
-from assent.tui.panels.question.block import NO_PATTERN, TOO_LOW, InlineQuestion
+from assent.tui.panels.question.block import (
+    KEYS_GO_HERE,
+    NO_PATTERN,
+    TOO_LOW,
+    InlineQuestion,
+)
 from assent.tui.panels.question.state import QuestionStage
 
 Act = Callable[[Seat], Awaitable[None]]
@@ -301,6 +306,22 @@ def test_a_question_about_a_secret_says_each_thing_once(stage: Stage) -> None:
         await seat.rest()
 
     stage.show(act, StartOptions(mode="auto-edit"))
+
+
+def test_letters_that_mean_nothing_are_not_dropped_unnoticed(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        await seat.press("g")
+        await seat.until(lambda: block.told == KEYS_GO_HERE)
+        await seat.shows("Tab goes to the prompt")
+        await seat.press("tab")
+        await seat.type("go")
+        assert (seat.app.prompt.text, block.told) == ("go", "")
+        assert answers(seat) == []
+
+    stage.show(act, ASK)
 
 
 def test_high_risk_takes_two_different_keys(stage: Stage) -> None:

@@ -79,6 +79,25 @@ def test_esc_interrupts_goes_back_and_ctrl_c_leaves_the_terminal_as_it_was(
     assert [screen.value(flag) for flag in flags] == ["0", "0", "1", "0"]
 
 
+def test_what_is_typed_before_the_screen_is_there_is_in_the_prompt(
+    server: Tmux, world: World
+) -> None:
+    scripted(world, turn("", ("shell", {"command": "touch made"})), turn("Done."))
+    screen = server.open(world)
+    screen.type("assent --mode ask\rMake is\x7ft")
+    screen.shows("> Make it", "ask │")
+    screen.press("Enter")
+    screen.shows("Allow running", "y once")
+    screen.answer("Escape", "Tab answer")
+    screen.answer("C-d", PROMPT)
+    screen.type("clear; assent -c\ry\r")  # the Enter comes too early, too, and sends nothing
+    screen.shows("> y", "Allow running", "Tab answer")
+    assert not (world.root / "made").exists()
+    screen.press("C-c")
+    screen.shows(OPEN)
+    screen.leave()
+
+
 def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
     server: Tmux, world: World
 ) -> None:

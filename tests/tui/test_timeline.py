@@ -368,6 +368,20 @@ def test_a_call_says_how_the_user_allowed_it(label: str, by: str, allowed: str) 
     assert (block.allowed, block.waits) == (allowed, False)
 
 
+@pytest.mark.parametrize("tool", ["read", "shell"])
+def test_an_error_is_shown_whole_and_a_result_in_short(tool: str) -> None:
+    text = "The file that was named there cannot be read, because " + "it is not there, " * 9
+    feed = Timeline("s")
+    feed.add_events(stored(CallEnded("c1", tool, ToolResult("c1", text, failed=True))))
+    feed.add_events(stored(CallEnded("c2", tool, ToolResult("c2", text)), first=2))
+    feed.add_events(stored(CallEnded("c3", tool, ToolResult("c3", "x" * 999, True)), first=3))
+    error, result, endless = feed.blocks.values()
+    assert isinstance(error, ToolCallBlock)
+    assert isinstance(result, ToolCallBlock)
+    assert isinstance(endless, ToolCallBlock)
+    assert (error.brief, len(result.brief), len(endless.brief)) == (text.strip(), 72, 400)
+
+
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:
     feed = Timeline("s")
     feed.add_events(stored(ChildStarted("c1", "kid", "explore", "Look")))

@@ -161,6 +161,7 @@ class TerminalApp(BaseApp):
         if not self.is_headless:
             self.set_interval(TICK_S, partial(exit_without_terminal, self))
         self.prompt.focus_text()
+        self.call_later(self.begin_typing)  # once it has the focus
         self.set_interval(TICK_S, self.draw_activity)
         self.set_interval(TICK_S, self._tick)
         self.call_after_refresh(self._begin)

@@ -67,6 +67,7 @@ class BaseApp(DrivenApp):
         self.quiet_s, self.answer_s, self.close_s = DEBOUNCE_S, ANSWER_S, CLOSE_S
         self.burst_s, self.again_s = BURST_S, DOUBLE_PRESS_S
         self.typed_at = -inf  # when something was typed last
+        self._early: str | None = ""  # what was typed before the prompt was there
         self._aftermath = (
             KeyDebounce()
         )  # after a panel that decides, before the prompt is typed into
@@ -191,12 +192,37 @@ class BaseApp(DrivenApp):
             line.update(words, layout=False)
 
     async def on_event(self, event: Event) -> None:
+        if self._keep_early(event):
+            return
         typed = isinstance(event, Key | Paste | MouseEvent)
         if typed and (self._is_early(event) or is_ignored_input(event, self.size)):
             return
         if isinstance(event, Key | Paste):
             self._disarm(event)
         await super().on_event(event)
+
+    def begin_typing(self) -> None:
+        """Puts into the prompt what was typed before it was there; from now on it gets the keys."""
+        typed, self._early = (self._early or "").strip("\n"), None
+        if typed:
+            self.typed_at = Event().time
+            self.prompt.load(typed)
+
+    def _keep_early(self, event: Event) -> bool:
+        """Keeps text that is typed before the prompt is there, and nothing else; it is not sent."""
+        if self._early is None or not isinstance(event, Key | Paste):
+            return False
+        if isinstance(event, Paste):
+            self._early += event.text
+        elif event.key in ("enter", "ctrl+j"):
+            self._early += "\n"
+        elif event.key == "backspace":
+            self._early = self._early[:-1]
+        elif event.is_printable and event.character:
+            self._early += event.character
+        else:
+            return False
+        return True
 
     def _disarm(self, event: Key | Paste) -> None:
         """Resets a key that does more when repeated, once another key is pressed."""

@@ -25,7 +25,6 @@ from assent.render.rows import operation_brief, operation_kind
 from assent.render.status import progress_text
 from assent.render.steps import SIGNS, progress_row, step_text
 
-SHORT: Final = 8  # letters of a digest
 MAX_NAMED: Final = 4  # operations that are named
 MAX_STEPS: Final = 12  # of a plan that was built, which are listed
 UNDO_HINT: Final = "/undo reverts it."
@@ -68,13 +67,11 @@ def plan_state_text(plan: PlanRecord, undone: str, *, approved: bool) -> str:
     return PLAN_STATES.get(undone if done else plan.state, "")
 
 
-def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list[Line]:
-    """Returns what the user approved, what was excluded, and their note."""
+def approved_lines(without: Sequence[Operation], note: str) -> list[Line]:
+    """Returns that the user approved the plan, what was excluded, and their note."""
     less = f" without {operation_names(without)}" if without else ""
-    lines = [
-        Line("said", f"You approved {digest[:SHORT]}{less}{', with a note:' if note else '.'}")
-    ]
-    return [*lines, *_words(note)]
+    end = ", with a note:" if note else "."
+    return [Line("said", f"You approved the plan{less}{end}"), *_words(note)]
 
 
 def decision_text(plan: PlanRecord, events: Sequence[Event], named: str = "") -> str:

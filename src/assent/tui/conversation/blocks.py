@@ -176,6 +176,7 @@ TAIL: Final = 2000  # characters that they are looked for in
 COMMAND_TOOLS: Final = ("shell", "git")
 SHORT: Final = 72
 AT_TERMINAL: Final = "(terminal)"
+ERROR_CHARS: Final = 400  # of what went wrong, which is shown whole
 # What the user wrote is quoted after one of these; the second is in older sessions.
 QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
 # What a call is about, by the names that tools have for it; the first one present is shown.
@@ -212,10 +213,15 @@ _STOPS: Final = {
 }
 
 
-def first_line(text: str) -> str:
+def first_line(text: str, most: int = SHORT) -> str:
     """Returns the first nonempty line of a text, shortened."""
     line = text.strip().partition("\n")[0].strip()
-    return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def error_line(text: str) -> str:
+    """Returns the first nonempty line of an error, which takes as many rows as it needs."""
+    return first_line(text, ERROR_CHARS)
 
 
 def last_lines(text: str) -> str:
@@ -316,7 +322,7 @@ def event_note(event: EventBody) -> tuple[NoteKind, str, str] | None:
             return "mode", f"Mode {name}{why}", ""
         case StepRetried(attempt, wait, reason):
             again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
-            return "retry", f"{first_line(reason)}{again}", ""
+            return "retry", f"{error_line(reason)}{again}", ""
         case Compacted(summary=summary):
             return "compacted", COMPACTED, summary
         case ResultsPruned(results=results, tokens=tokens):
@@ -324,7 +330,7 @@ def event_note(event: EventBody) -> tuple[NoteKind, str, str] | None:
         case CompactionRejected(before, after):
             return "compacted", rejected_text(before, after), ""
         case WorkHalted(how, reason):
-            why = f": {first_line(reason)}" if reason else ""
+            why = f": {error_line(reason)}" if reason else ""
             return "halted", f"Session {how}{why}", ""
         case _:
             return _other(event)
@@ -342,7 +348,7 @@ def _other(event: EventBody) -> tuple[NoteKind, str, str] | None:
             told = redact(critique_text(event))
             return "plan", first_line(told), told if event.words else ""
         case StepEnded(stop=stop, words=words) if str(stop) in _STOPS:
-            return "halted", f"{_STOPS[str(stop)]} {first_line(words)}".rstrip(), ""
+            return "halted", f"{_STOPS[str(stop)]} {error_line(words)}".rstrip(), ""
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
             text = "\n\n".join([part.text for part in parts if isinstance(part, TextPart)])
             about = _TOLD.get(synthetic, synthetic.replace("_", " ").capitalize())

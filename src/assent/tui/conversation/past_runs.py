@@ -62,7 +62,7 @@ def _put(feed: Timeline, note: ScreenNoteBlock) -> None:
 def _lines(engine: "Engine", plan: PlanRecord, event: EventBody, *, again: bool) -> list[Line]:
     match event:
         case PlanApproved(approval) if not plan.undoes:
-            return approved_lines(approval.digest, (), approval.note)
+            return approved_lines((), approval.note)
         case RunEnded(run, outcome):
             verb = ("redo" if again else "undo") if plan.undoes else "build"
             return past_run_lines(verb, outcome, _operations(engine, plan, run))

@@ -61,6 +61,7 @@ from assent.tui.conversation.blocks import (
     call_subject,
     call_summary,
     count_lines,
+    error_line,
     event_note,
     first_line,
     last_lines,
@@ -342,7 +343,7 @@ class Timeline:
                 )
             case ChildEnded(child=child, why=why, words=words):
                 if block := self._child(child):
-                    self._put(_with(block, ended=why, words=first_line(redact(words))))
+                    self._put(_with(block, ended=why, words=error_line(redact(words))))
             case _:
                 self._note(event)
 
@@ -414,7 +415,7 @@ class Timeline:
                 block,
                 state=failed if result.failed else "completed",
                 about=block.about if about == f"bash {block.about}" else about,
-                brief=_brief(event.tool, told),
+                brief=_brief(event.tool, told, failed=result.failed),
                 edits=call_edits(event),
                 lines=count_lines(result.text),
                 seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
@@ -506,8 +507,10 @@ class Timeline:
         self._fresh[block.key] = None
 
 
-def _brief(tool: str, told: str) -> str:
-    """Returns what is shown of a result that is folded."""
+def _brief(tool: str, told: str, *, failed: bool) -> str:
+    """Returns what is shown of a result that is folded; an error is shown whole."""
+    if failed and (tool not in COMMAND_TOOLS or count_lines(told) == 1):
+        return error_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
     if tool in COMMAND_TOOLS:
         return last_lines(_FOR_THE_MODEL.sub("", redact(told)))
     return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))

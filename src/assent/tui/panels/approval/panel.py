@@ -234,7 +234,7 @@ class ApprovalPanel(DecisionPanel):
         def agreed(found: tuple[PlanRecord, str]) -> None:
             record, named = found
             without = [one.op for one in reading.review.declined] if reading.partial else []
-            self.terminal.add_note(*approved_lines(reading.review.digest, without, note))
+            self.terminal.add_note(*approved_lines(without, note))
             if others := ", ".join(map(visible_line, reading.review.others)):
                 self.terminal.add_note(f"The other options were discarded: {others}.")
             if build:

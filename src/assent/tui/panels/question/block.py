@@ -77,6 +77,7 @@ ASK_TWICE: Final = "Ctrl+Y confirms."
 UNCONFINED_RISK: Final = "Without the sandbox it can change anything you can. Ctrl+Y runs it once."
 NO_PATTERN: Final = "No pattern to edit here: {}. a remembers what was asked."
 GONE: Final = "This question was answered elsewhere. Enter keeps your text in the prompt."
+KEYS_GO_HERE: Final = "Keys go to this question: ? lists them, Tab goes to the prompt."
 ANSWERED_ELSEWHERE: Final = "That question was answered elsewhere or is no longer open."
 SAY_WHY: Final = "No, because:"
 YOUR_ANSWER: Final = "Your answer:"
@@ -343,7 +344,7 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         if event.key == "escape":
             self._escape()
         elif event.time < self.ready_at or self.silence.breaks(event.time, event.key):
-            return
+            self._say_where_keys_go(event)
         elif event.key in TO_PROMPT:
             self.leave_keyboard()
         else:
@@ -374,6 +375,13 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         if means_nothing and event.is_printable and not self.has_open_question:
             # Words are being typed: no later letter of them answers.
             self.silence = KeyDebounce(self.terminal.quiet_s, event.time)
+            self._say_where_keys_go(event)
+
+    def _say_where_keys_go(self, event: Key) -> None:
+        """Says why a letter does nothing here, rather than dropping what is typed unnoticed."""
+        if event.is_printable and not self._told and self._state.stage is QuestionStage.READING:
+            self._told = KEYS_GO_HERE
+            self._paint()
 
     def _scrolls(self, key: str) -> bool:
         """Scrolls the question; tells whether a key does that."""
