@@ -155,7 +155,11 @@ def test_a_wrong_value_is_told_with_the_nearest_valid_one(world: World, why: str
     [
         ("model", "antropic/foo", "Did you mean anthropic/foo?"),
         ("model", "xyzzy/foo", "Known: anthropic, openai"),
+        ("model", "nonsense", "nonsense is not a known model. Use PROVIDER/MODEL with one of"),
+        ("model", "anthropic/", "anthropic/ is not a known model."),
+        ("model", "gpt5", "Did you mean gpt-5?"),
         ("plan.critic", "opnai/o3", "Did you mean openai/o3?"),
+        ("plan.critic", "nonsense", "nonsense is not a known model."),
         ("serve.public_url", "assent.example", "an address such as https://assent.example"),
         ("serve.public_url", "https://a.example:70000", "an address such as"),
         ("mode", "pln", "did you mean plan?"),
@@ -179,6 +183,8 @@ def test_a_value_that_nothing_could_use_is_not_stored(
         ("model", "mine/any"),
         ("model", "scripted:a/b.json"),
         ("model", "gpt-5"),
+        ("model", "anthropic"),
+        ("model", "mine"),
         ("model", "meta/large"),
         ("serve.public_url", "https://assent.example:8443/"),
         ("serve.public_url", "http://[::1]:80"),
@@ -189,6 +195,13 @@ def test_what_settings_add_can_be_chosen(world: World, key: str, value: str) -> 
     added = "[providers.mine]\nbase_url = 'http://127.0.0.1:9/v1'\n"
     world.config.write_text(f"{added}[models.'openrouter/meta/large']\n", encoding="utf-8")
     assert world.ok("config", "set", key, value)["value"] == value
+
+
+def test_a_model_that_is_refused_says_what_using_it_would(world: World) -> None:
+    refused = world.no(2, "config", "set", "model", "nonsense")
+    used = world.no(2, "-p", "--model", "nonsense", "Hello", "--json")
+    assert refused["message"] == f"{used['message']} Nothing was changed."
+    assert refused["next"] == used["next"]
 
 
 def test_a_model_of_no_provider_is_told_with_file_line_and_key(world: World) -> None:
@@ -271,6 +284,44 @@ def test_a_typo_in_what_is_unset_names_what_the_file_sets(world: World) -> None:
         "not_found",
         True,
     )
+
+
+def test_a_typo_in_what_is_unset_names_a_setting_that_the_file_lacks_too(world: World) -> None:
+    def told(key: str) -> str:
+        return str(world.no(1, "config", "unset", key)["message"])
+
+    assert told("modle").endswith("Nothing was changed. Did you mean model?")
+    assert told("budgte.dollars").endswith("Did you mean budget.dollars?")
+    assert told("plan.critic").endswith("Nothing was changed.")
+    assert told("xyzzy").endswith("Nothing was changed.")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("vim = true", "line 1: vim is not a setting (did you mean tui.vim?)"),
+        ("theme = 'dark'", "line 1: theme is not a setting; /theme on the screen chooses"),
+        ("[tui]\ntheme = 'dark'", "line 2: tui.theme is not a setting; /theme on the screen"),
+        ("[plam]\nexport = 'x'", "plam is not a setting (did you mean plan?)"),
+        (
+            "[plan]\nexprot = 'x'",
+            "line 2: plan.exprot is not a setting (did you mean plan.export?)",
+        ),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_nearest_one(world: World, content: str, told: str) -> None:
+    world.config.write_text(f"{content}\n", encoding="utf-8")
+    message = world.no(2, "plan", "list")["message"]
+    assert told in message
+    assert "valid here" not in message
+
+
+def test_where_nothing_is_like_an_unknown_key_a_few_are_listed(world: World) -> None:
+    world.config.write_text("xyzzy = 1\n", encoding="utf-8")
+    message = world.no(2, "plan", "list")["message"]
+    assert "line 1: xyzzy is not a setting; valid here: answer, " in message
+    assert " more. Nothing was changed." in message
+    assert len(message) < 400
 
 
 @pytest.mark.parametrize(

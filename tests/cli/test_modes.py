@@ -157,6 +157,12 @@ def test_f11_a_mode_that_is_not_there_is_told_with_those_that_are(world: World) 
         )
 
 
+def test_a_mode_that_is_not_there_is_told_before_that_there_is_no_model(world: World) -> None:
+    error = world.no(2, "-p", "--mode", "plam", "Hello", "--json")
+    assert error["message"].startswith("Mode 'plam' not found. Did you mean plan?")
+    assert error["next"] == "assent modes list"
+
+
 def test_f8_a_slash_command_names_one_of_the_modes_that_there_are() -> None:
     assert mode_of("/mode review", ("plan", "review")) == "review"
     assert (mode_of("/plan", ("plan", "review")), mode_of("/plan off")) == ("plan", "ask")

@@ -6,6 +6,8 @@ import signal
 from tests.cli.scripts import Talker, turn, write
 from tests.cli.terminal import Terminal
 
+from assent.cli.goal.command import MESSAGE_KEPT
+
 SCREEN = ("stdin", "stdout", "stderr")
 HINT = b"free text as feedback (Enter: no, end the turn): "
 MODEL = ("--model", "scripted:script.json")
@@ -30,13 +32,26 @@ def test_f94_what_was_left_open_stays_open_where_nobody_can_be_asked(talker: Tal
     for line in (["-c", ""], ["-c", "Well?"], ["-r", "greet-me", ""]):
         ended = talker.json(*line, code=4)
         assert (ended["why"], ended["waiting"], ended["steps"]) == ("waiting", [question], 0)
-        assert ended["message"] == "1 question is pending: see `assent questions list`."
+        assert ended["message"] == "1 question is pending."
     assert kinds(talker).count("question_asked") == 1
     assert not {"question_answered", "call_ended"} & {*kinds(talker)}
     [row] = talker.world.ok("questions", "list")["questions"]
     talker.world.ok("questions", "answer", question, "yes", "--digest", row["digest"])
     assert talker.json("-c", "")["result"] == "I did."
     assert (talker.world.root / "hello.txt").read_bytes() == b"hello\n"
+
+
+def test_a_message_that_waits_behind_a_question_is_kept_and_said_to_be(talker: Talker) -> None:
+    talker.script(WRITES, turn("I did, and well."))
+    asked = talker.world.run("-p", "Greet me", *LATER, *MODEL)
+    assert asked.code == 4
+    assert (asked.out + asked.err).count(b"questions list") == 1
+    assert MESSAGE_KEPT.encode() not in asked.err
+    assert MESSAGE_KEPT.encode() in talker.world.run("-c", "-p", "Well?", *MODEL).err
+    assert MESSAGE_KEPT.encode() not in talker.world.run("-c", "-p", *MODEL).err
+    [row] = talker.world.ok("questions", "list")["questions"]
+    talker.world.ok("questions", "answer", row["id"], "yes", "--digest", row["digest"])
+    assert talker.json("-c", "")["result"] == "I did, and well."
 
 
 def test_f94_also_after_a_process_was_killed(talker: Talker) -> None:
@@ -63,7 +78,7 @@ def test_f94_the_file_changed_meanwhile_and_the_new_question_waits_as_well(talke
 def test_f95_how_many_are_open_is_said(talker: Talker) -> None:
     talker.script(turn("May I?", *RUNS), turn("I did."))
     ended = talker.json("Greet me", *LATER, code=4)
-    assert ended["message"] == "2 questions are pending: see `assent questions list`."
+    assert ended["message"] == "2 questions are pending."
     first, second = talker.world.ok("questions", "list")["questions"]
     line = ("questions", "answer", first["id"], "yes", "--digest", first["digest"])
     row = talker.world.ok(*line)

@@ -425,8 +425,8 @@ class SessionTurn:
         found = [each for each in self._services.pending_questions.pending()
                  if own in (each.session.session, each.root.session)]  # fmt: skip
         if len(found) > 1:
-            return f"{len(found)} questions are pending: see `assent questions list`."
-        return "1 question is pending: see `assent questions list`."
+            return f"{len(found)} questions are pending."
+        return "1 question is pending."
 
     def _permissions(self) -> PermissionContext:
         return self._surroundings.permission_context(self._record, self._current_plan())

@@ -37,17 +37,19 @@ from assent.config.settings import (
 )
 from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
 from assent.core.errors import NotFound, Refused, UsageError, meant, nearest
-from assent.core.llm import unknown_provider
+from assent.core.llm import PROVIDERS, ModelSettings, unknown_provider
 from assent.core.permission.mode import MODES
 from assent.core.permission.rule import parse_rules
 from assent.executor.disk import Disk
 from assent.executor.projection import LocalProjection
+from assent.llm.catalog import ModelCatalog, is_model_name, unknown_model
 from assent.store.files import PRIVATE, refuse_shared, store_errors, write_atomically
 from assent.store.locks import FileLocks
 
 SettingSource: TypeAlias = Literal["default", "user", "project"]
 
 MODEL_KEYS = (("model",), ("plan", "critic"))
+SCRIPTED = "scripted:"
 UNCHANGED = "Nothing was changed."
 MAX_PROBLEMS = 5  # told at once
 LIST = "assent config list --all"
@@ -143,10 +145,15 @@ class ConfigEditor:
             known = [user.get("providers"), user.get("models")]
         custom, models = [dict(each) if isinstance(each, dict) else {} for each in known]
         of_project = self._project_table() if self._project else {}
-        if why := unknown_provider(name, [*custom, *of_project.get("providers", {})], models):
+        custom |= of_project.get("providers", {})
+        if why := unknown_provider(name, custom, models):
             raise UsageError(
                 f"{key_text(path)} cannot be {name!a}: {why} {UNCHANGED}", "assent models list"
             )
+        providers = [*dict.fromkeys([*(each.name for each in PROVIDERS), *custom])]
+        catalog = ModelCatalog({key: ModelSettings() for key in models})
+        if name and not name.startswith(SCRIPTED) and not is_model_name(name, providers, catalog):
+            raise unknown_model(name, providers, catalog, f" {UNCHANGED}")
 
     def put(self, path: tuple[str, ...], table: dict[str, Any]) -> None:
         """Adds a whole table, such as a server of tools; raises UsageError if it is there."""
@@ -171,9 +178,10 @@ class ConfigEditor:
         with self._changing() as text:
             before = parse_toml(self.path, text.encode())
             if _at(before, path) is None:
+                key, known = key_text(path), _known_keys()
+                hint = meant(key, _leaves(before)) or ("" if key in known else meant(key, known))
                 raise NotFound(
-                    f"{key_text(path)} is not set in {self.path_text}. {UNCHANGED}"
-                    f"{meant(key_text(path), _leaves(before))}",
+                    f"{key} is not set in {self.path_text}. {UNCHANGED}{hint}",
                     "assent config list",
                 )
             try:
@@ -309,7 +317,7 @@ class ConfigEditor:
 
     @staticmethod
     def _unknown(parts: tuple[str, ...]) -> NotFound:
-        known = [*MEANINGS, *dict.fromkeys(key.partition(".")[0] for key in MEANINGS)]
+        known = _known_keys()
         key = key_text(parts)
         near = nearest(key, known)
         if parts[0] in Settings.__struct_fields__ and (key in known or _is_named(parts)):
@@ -317,6 +325,11 @@ class ConfigEditor:
         hint = f" Did you mean {near}?" if near else ""
         next = f"assent config get {near}" if near else LIST
         return NotFound(f"There is no setting {key}.{hint}", next)
+
+
+def _known_keys() -> list[str]:
+    """Returns every setting that has a name of its own, and every table."""
+    return [*MEANINGS, *dict.fromkeys(key.partition(".")[0] for key in MEANINGS)]
 
 
 def parsed_key(key: str) -> tuple[str, ...]:

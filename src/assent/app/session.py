@@ -34,7 +34,7 @@ from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
 from assent.core.paths import display_path
-from assent.core.permission.mode import Mode, default_agent, effective_mode
+from assent.core.permission.mode import Mode, default_agent, effective_mode, resolve_mode
 from assent.core.session.agent import Agent, PromptContext, unknown_agent
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
@@ -65,6 +65,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     limits: BudgetLimits = BudgetLimits()
     choices: InvocationOptions = InvocationOptions()
     named: bool = False  # a person named the agent: one that does not exist is an error
+    mode: str = ""  # that a person named: one that does not exist is an error
 
 
 class SessionRuntime(msgspec.Struct, frozen=True):
@@ -161,6 +162,8 @@ def open_session_runtime(
     agents, remarks = configuration.agents
     if wanted.named and wanted.agent not in agents:
         raise unknown_agent(wanted.agent, agents)
+    if wanted.mode:
+        resolve_mode(wanted.mode, settings.modes)
     open_model = _ModelCache(models)
     if wanted.model is not None:
         worker = agents.get(wanted.agent or default_agent(settings.mode))

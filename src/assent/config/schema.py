@@ -18,6 +18,11 @@ PATTERNS = {
 }
 
 
+MAX_NAMED = 12  # settings that are listed where none is like a wrong one
+# What is chosen on the screen and remembered there, though people look for it here.
+ON_SCREEN = {"theme": "/theme on the screen chooses and remembers it"}
+
+
 class SettingProblem(msgspec.Struct, frozen=True):
     """One setting that cannot be used, and why."""
 
@@ -134,16 +139,29 @@ def _in_struct(
         if key in fields:
             yield from _problems(of, fields[key].type, (*path, key))
         else:
-            yield SettingProblem((*path, key), _unknown(key, [*fields], path))
+            near = nearest(key, fields) or nearest(key, _nested(kind))
+            yield SettingProblem((*path, key), _unknown(key, near, [*fields], path))
     missing = [name for name, field in fields.items() if field.required and name not in value]
     if missing:
         yield SettingProblem(path, f"lacks {missing[0]}")
 
 
-def _unknown(key: str, keys: list[str], path: Path) -> str:
-    if near := nearest(key, keys):
-        return f"is not a setting (did you mean {key_text((*path, near))}?)"
-    return f"is not a setting; valid here: {', '.join(sorted(keys))}"
+def _nested(kind: inspect.StructType) -> Iterator[str]:
+    """Yields the settings of the tables in a table, with the names of both."""
+    for table in kind.fields:
+        if isinstance(table.type, inspect.StructType):
+            yield from (f"{table.encode_name}.{of.encode_name}" for of in table.type.fields)
+
+
+def _unknown(key: str, near: str, keys: list[str], path: Path) -> str:
+    if key in ON_SCREEN:
+        return f"is not a setting; {ON_SCREEN[key]}"
+    if near:
+        before = f"{key_text(path)}." if path else ""
+        return f"is not a setting (did you mean {before}{near}?)"
+    shown, more = sorted(keys), len(keys) - MAX_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"is not a setting; valid here: {', '.join(shown[:MAX_NAMED])}{rest}"
 
 
 def _fits(value: Any, kind: inspect.Type) -> bool:

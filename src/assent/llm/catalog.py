@@ -4,7 +4,7 @@ Limits and prices are known without asking; uncertain ones are omitted.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -301,6 +301,26 @@ NO_MODEL = (
 SET_A_KEY = "assent login (or export ANTHROPIC_API_KEY=... and others: docs/models.md)"
 
 
+def unknown_model(
+    name: str, providers: Collection[str], catalog: ModelCatalog, end: str = ""
+) -> UsageError:
+    """Returns the error about a name that means no model of these providers, or several."""
+    hint = model_hint(name, providers) or meant(name, catalog.names())
+    return UsageError(
+        f"{name} is not a known model.{hint} Use PROVIDER/MODEL with one of "
+        f"{', '.join(providers)}, or add [providers.NAME] to your config.{end}",
+        "assent models list",
+    )
+
+
+def is_model_name(name: str, providers: Collection[str], catalog: ModelCatalog) -> bool:
+    """Tells whether a name can mean a model, as far as that is known without asking a server."""
+    provider, slash, model = name.partition("/")
+    if provider in providers and (model or not slash):
+        return True
+    return len([one for one in catalog.providers_of(name) if one in providers]) == 1
+
+
 class ModelSelector:
     """Selects a model from the accounts and the catalog; asks a server only if necessary."""
 
@@ -330,13 +350,7 @@ class ModelSelector:
         having = [p for p in self._catalog.providers_of(name) if p in self._accounts]
         if len(having) == 1:
             return self._ready(self._accounts[having[0]], name)
-        known = ", ".join(self._accounts)
-        hint = model_hint(name, self._accounts) or meant(name, self._catalog.names())
-        raise UsageError(
-            f"{name} is not a known model.{hint} Use PROVIDER/MODEL with one of {known}, or add "
-            "[providers.NAME] to your config.",
-            "assent models list",
-        )
+        raise unknown_model(name, self._accounts, self._catalog)
 
     def _ready(self, account: ProviderAccount, model: str) -> tuple[ProviderAccount, ModelInfo]:
         """Returns account and model; refuses if a required key is missing."""

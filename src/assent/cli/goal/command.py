@@ -108,6 +108,7 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
             ),
             InvocationOptions(goal.rules, goal.auto),
             named=bool(goal.agent),
+            mode=goal.mode,
         )
         screen = ScreenLock()
         may_ask = not goal.headless and not goal.no_input
@@ -178,6 +179,7 @@ def with_context(words: str, context: str, more: bool = False) -> str:
 UNFINISHED = ("failed", "interrupted", "waiting", "paused")  # the model still owes an answer
 CUT_OFF = ("limit", "budget")  # it gave one, and had more to do
 CONTINUE_TEXT = "Continue."
+MESSAGE_KEPT = "Your message is kept; the model gets it after you answer."
 
 
 def find_session(engine: Engine, goal: Goal) -> SessionRecord | None:
@@ -202,6 +204,7 @@ class GoalTurn:
         self._output = output
         self._tally = TurnTotals()
         self._session = ""
+        self._said = False  # a message of the user began the turn
         self._prefix = _prefix(goal.folder)
 
     def turn(self, words: str, typed: UserTyped) -> int:
@@ -214,7 +217,7 @@ class GoalTurn:
             record = self._started(words, typed)
         else:
             record = self._went_on(found, words, typed)
-        self._session = record.session
+        self._session, self._said = record.session, bool(words)
         self._tally = TurnTotals(attached=typed.attached)
         self._shown.begin(record, fresh=found is None)
         if self._goal.form == "stream-json":
@@ -384,6 +387,8 @@ class GoalTurn:
             self._output.warn(refused_notices(ending))
         self._output.warn(map(visible_line, not_run_notices(ending)))
         self._output.warn((*draft_notices(ending), *compaction_notices(ending)))
+        if self._said and ending.tally.why == "waiting" and not ending.tally.steps:
+            self._output.warn([MESSAGE_KEPT])
         error = turn_error(ending)
         if error is not None and self._goal.form == "text":
             self._output.fail(error)
