@@ -9,6 +9,7 @@ from tests.tui.panel_actions import Reader
 
 from assent.core.session.event import MessageAdded
 from assent.tui.host import StartOptions
+from assent.tui.line_view import LineView
 from assent.tui.panels.help import HelpPanel
 from assent.tui.panels.run import VERIFY_OFF, VERIFY_ON, VERIFY_STOP, RunPanel
 from assent.tui.verification import VERIFYING
@@ -57,8 +58,8 @@ def test_the_model_verifies_what_was_built_and_says_what_it_found(verified: Stag
     async def act(seat: Seat) -> None:
         await built(seat)
         await seat.rest()
-        await seat.press("escape")
         await seat.shows(FOUND)
+        assert not isinstance(seat.app.screen, RunPanel)  # what was found is in sight
         assert asked(seat) == 1
         record = seat.app.session_controller.record
         assert record is not None
@@ -138,15 +139,40 @@ def test_a_build_that_was_resumed_after_a_halt_is_verified_too(
     verified.show(act, GOING_ON)
 
 
+def test_the_panel_stays_for_who_reads_in_it_what_was_printed(verified: Stage) -> None:
+    write_plan, present = PLANS
+    prints = ("shell", {"command": "seq 200; until test -e go; do sleep 0.02; done", "stage": True})
+    verified.script(write_plan, turn("", prints), present, turn(FOUND))
+    assert verified.run("-p", "--model", verified.model, "Greet").code == 3
+
+    async def act(seat: Seat) -> None:
+        reader = Reader(seat)
+        await reader.open()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        panel = await seat.opened(RunPanel)
+        await seat.shows("│ 200")
+        await seat.press("pageup")
+        assert not panel.query_one(LineView).is_at_end
+        (verified.root / "go").touch()
+        await seat.until(lambda: asked(seat) == 1)
+        await seat.rest()
+        assert seat.app.screen is panel
+
+    verified.show(act, GOING_ON)
+
+
 def test_one_key_stops_it_while_the_model_verifies(verified: Stage) -> None:
     waits = turn("", ("shell", {"command": "sleep 300", "description": "Wait"}))
     presented(verified, waits, turn("Never."))
 
     async def act(seat: Seat) -> None:
         await built(seat)
-        await seat.shows(VERIFY_STOP)
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
         assert seat.app.verification.at_work
+        seat.app.run_slash("/run")
         await seat.opened(RunPanel)
+        await seat.shows(VERIFY_STOP)
         await seat.press("V")
         await seat.rest()
         assert not seat.app.verification.at_work

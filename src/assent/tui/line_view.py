@@ -189,6 +189,11 @@ class LineView(ScrollView, can_focus=True):
         """How many rows are visible at a time."""
         return max(self.scrollable_content_region.height - self._finding.is_open, 1)
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the user is at the end, and stays there."""
+        return self._stuck
+
     def show(self, sheets: Iterable[Section]) -> None:
         """Shows only these sections, from the beginning."""
         self._paged.show(sheets)

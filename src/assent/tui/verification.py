@@ -9,7 +9,7 @@ from assent.tui.session_controller import SessionController
 from assent.tui.status import StatusSnapshot
 from assent.tui.workers import Coalescer
 
-VERIFYING: Final = "Asking the model to verify the build."
+VERIFYING: Final = "Asking the model to verify the build. Esc stops it, /undo reverts the build."
 
 
 class VerifyingApp(Protocol):

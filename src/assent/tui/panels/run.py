@@ -58,7 +58,8 @@ ENDS: Final[dict[ReportedOutcome, str]] = {
 class RunPanel(DebouncedPanel[str]):
     """Shows the current run, or the last one; choosing an option takes two keys.
 
-    It is as high as what it shows, at the bottom: the conversation stays in sight above it.
+    It is as high as what it shows, at the bottom: the conversation stays in sight above it. It
+    closes when the model begins to verify what was built.
     """
 
     DEFAULT_CSS = """
@@ -99,6 +100,10 @@ class RunPanel(DebouncedPanel[str]):
         """Handles messages about the run."""
         if isinstance(message, TurnBegan | TurnOver):
             self._paint()  # it may be about what was built
+            # How the build ended is in the conversation, and now what the model finds: it makes way
+            # unless the user reads what was printed.
+            if isinstance(message, TurnBegan) and self._is_verified() and self._is_at_end:
+                self.dismiss()
         if isinstance(message, RunBegan | RunActivity | RunOver):
             if isinstance(message, RunOver):
                 self._asked = ""
@@ -194,6 +199,11 @@ class RunPanel(DebouncedPanel[str]):
         run = found[1].run if found else ""
         if self.is_attached and self._halted and run != self._shown:
             self.terminal.run_controller.recover()
+
+    @property
+    def _is_at_end(self) -> bool:
+        shown = self.query("#all")
+        return bool(shown) and shown.only_one(LineView).is_at_end
 
     def _builds(self) -> bool:
         """Tells whether a plan is being built, after which the model may verify it."""
