@@ -43,7 +43,6 @@ async def built(seat: Seat) -> None:
     await reader.open()
     await reader.to_the_end()
     await reader.press("1", "y")
-    await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
     await seat.until(lambda: seat.app.run_controller.report is not None)
 
 
