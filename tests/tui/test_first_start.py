@@ -35,14 +35,17 @@ def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stag
     stage.show(act, size=(100, 40))
 
 
-def test_without_a_model_words_are_refused_in_words_and_stay_in_the_history(stage: Stage) -> None:
+def test_without_a_model_a_message_is_refused_in_words_and_comes_back(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.shows("F9 or /demo")
         await seat.type("Do it")
         await seat.press("enter")
         await seat.shows("No model available: no API key is set")
         await seat.rest()
-        await seat.press("up")
+        assert seat.app.prompt.text == "Do it"  # and once more, if it is refused again
+        await seat.press("enter")
+        await seat.until(lambda: seat.text().count("No model available: no API") == 2)
+        await seat.rest()
         assert seat.app.prompt.text == "Do it"
         assert seat.app.messages.mishaps == []
 

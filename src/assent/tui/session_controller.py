@@ -146,7 +146,7 @@ class SessionController:
         self.queued = QueuedMessages()
         self.at_work = False  # a turn is driven, and its end was not reported
         self._wanted_mode = self._usual = start.mode  # of every new session, unless chosen there
-        self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
+        self._unsaid = ""  # what the turn was begun with, until it is said
         self._shown = ("", 0)  # as it was when the turn was begun
         self._messages = messages
         self._changing = Lock()  # of the record: a thread and the screen may do so at once
@@ -390,7 +390,6 @@ class SessionController:
             now = self.engine.sessions.load(known.session)
             self._know(now)
         if (now.mode, now.custom) != (known.mode, known.custom):
-            self._unsaid = self._typed
             raise ConcurrentChange(OTHER_MODE.format(now.custom or now.mode), REPEAT_HINT)
 
     def _know(self, record: SessionRecord) -> None:
@@ -459,17 +458,18 @@ class SessionController:
             engine.text_plan_builds.finish(plan, engine.text_plan_builds.report(plan).outcome)
 
     def _began(self, record: SessionRecord) -> None:
-        self.record = record
+        self.record, self._unsaid = record, ""
         self._messages.post(TurnBegan(record))
         shown, seq = self._shown
         for recorded in self.engine.sessions.events(record, seq if shown == self.session else 0):
             self._messages.post(SessionActivity(record.session, recorded))
 
     def _start(self, prepare: Callable[[], Events], typed: str = "") -> None:
+        """Begins a turn in its thread; `typed` comes back if the turn fails before it is said."""
         if self.at_work:
             raise Busy(BUSY)
         self.at_work, self._shown = True, self.seen()
-        self._typed, self._unsaid = typed, ""
+        self._unsaid = typed
         # A daemon: an unanswered question must not keep the process alive.
         told = (prepare, self.chosen_plan)
         self._thread = Thread(target=self._drive, args=told, name="turn", daemon=True)
