@@ -109,6 +109,12 @@ def test_f25_what_is_a_step(plan: bytes, ids: list[str]) -> None:
         ("1 Move everything in src/", ((0, 1), ())),
         ("1 Run `make  test`", ((3,), ())),
         ("1 Edit a.py and src/a.pyc", ((), ())),
+        ("1 Edit **src/a.py**.", ((0,), ())),
+        ("1 Edit _src/a.py_.", ((0,), ())),
+        ("1 Edit [it](src/a.py), or [src/a.py](it)", ((0,), ())),
+        ("1 Change src/a.py:12-14", ((0,), ())),
+        ("1 Change `src/a.py:12`", ((0,), ())),
+        ("1 Change src/a.py's end", ((0,), ())),
         ("1 Do it (op amp)", ((), ())),
     ],
 )

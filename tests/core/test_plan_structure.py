@@ -187,6 +187,11 @@ def test_f23_a_new_template_is_recognized() -> None:
         ("(README.md)", ("README.md",)),
         ("`a b.py`", ()),
         ("`", ()),
+        ("Edit **src/a.py**.", ("src/a.py",)),
+        ("Edit _src/a.py_, and __init__.py!", ("src/a.py", "__init__.py")),
+        ("See [src/a.py](src/b.py).", ("src/a.py", "src/b.py")),
+        ("At src/a.py:4 and `src/b.py:4-9`", ("src/b.py", "src/a.py")),
+        ("src/a.py's end, (.github/ci.yml)", ("src/a.py", ".github/ci.yml")),
     ],
 )
 def test_paths_are_told_from_words(text: str, paths: tuple[str, ...]) -> None:

@@ -60,6 +60,8 @@ _EXTENSION: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,9}$")
 _PLACEHOLDERS: Final = (WHAT_AND_WHY.casefold(), HOW_TO_VERIFY.casefold())
 _NOTHING_SAID: Final = frozenset({"", "tbd", "todo", "n/a", "none", "...", "…", *_PLACEHOLDERS})
 _AROUND: Final = "`*\"'()[]{}<>,;:!?"
+_PLACE: Final = re.compile(r"(?::[0-9]+(?:[-:][0-9]+)*|['\u2019]s)$")
+LONGEST_PLACE: Final = 24  # letters of `:12:3-14:5`, and of what else may follow a path
 DEEPEST: Final = 6  # levels of headings
 FENCE: Final = 3  # signs that a code fence has at least
 INDENT: Final = "    "  # what has this indent, or more, is no heading
@@ -206,14 +208,30 @@ def named_words(text: str) -> Iterator[str]:
         yield word
         bare = word.strip(_AROUND)
         yield bare.rstrip(".") or bare
+        yield from _bare_words(word)
 
 
 def named_paths(text: str) -> tuple[str, ...]:
     """Returns what looks like the path of a file: a code span with a `/`, or an extension."""
-    found = [span.strip() for span in _SPAN.findall(text) if "/" in span or _is_file(span.strip())]
-    bare = (word.strip(_AROUND).rstrip(".") for word in _SPAN.sub(" ", text).split())
-    found += [word for word in bare if _is_file(word)]
+    spans = [_without_place(span.strip()) for span in _SPAN.findall(text)]
+    found = [span for span in spans if "/" in span or _is_file(span)]
+    words = [bare for word in _SPAN.sub(" ", text).split() for bare in _bare_words(word)]
+    found += [word for word in words if _is_file(word)]
     return tuple(dict.fromkeys(path for path in found if path and _is_plain(path)))
+
+
+def _bare_words(word: str) -> Iterator[str]:
+    """Yields a word, or both parts of a link, without emphasis, punctuation and line number."""
+    for part in word.split("](", 1):
+        bare = part.lstrip(_AROUND).rstrip(_AROUND + ".")
+        if bare.startswith("_") and bare.endswith("_"):
+            bare = bare.strip("_")
+        yield _without_place(bare)
+
+
+def _without_place(path: str) -> str:
+    place = _PLACE.search(path, max(len(path) - LONGEST_PLACE, 0))
+    return path[: place.start()] if place else path
 
 
 def _named_files(line: str) -> Iterable[str]:
