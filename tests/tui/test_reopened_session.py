@@ -132,6 +132,27 @@ def test_a_turn_that_was_cut_off_says_so_unless_somebody_is_at_work(stage: Stage
     stage.show(act, GOING_ON)
 
 
+def test_a_turn_that_ended_with_its_screen_says_so_and_how_to_continue(stage: Stage) -> None:
+    stage.script(turn("Never.", delay_ms=600_000))
+
+    async def leaves(seat: Seat) -> None:
+        seat.app.say("First")
+        await seat.shows("The model is working")
+
+    stage.show(leaves)
+    stage.script(turn("Hello."))
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("The screen was closed during the turn.")
+        await seat.until(lambda: told(seat))
+        assert told(seat) == [CUT_OFF]
+        assert "You interrupted" not in seat.text()
+        await seat.say("continue")
+        assert told(seat) == []
+
+    stage.show(act, GOING_ON)
+
+
 @pytest.mark.parametrize("below", ["", "src/deep"])
 def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: str) -> None:
     (stage.root / ".git").mkdir()

@@ -406,12 +406,13 @@ class Sessions(SessionLookup):
         self._services.show_todos(record, todos)
         return self._append(record, TodosChanged(todos))
 
-    def interrupt(self, record: SessionRecord) -> bool:
+    def interrupt(self, record: SessionRecord, *, closed: bool = False) -> bool:
         """Ends the turn that this process runs in a session, from any thread.
 
-        Programs that run for it are ended too. Tells whether there is such a turn.
+        Programs that run for it are ended too. Tells whether there is such a turn. `closed` says
+        that the screen closes: the user may not have wanted it to end.
         """
-        return self._running.cancel(interrupted_turn(record.mode), record.session)
+        return self._running.cancel(interrupted_turn(record.mode, closed=closed), record.session)
 
     def is_revision_due(self, record: SessionRecord) -> bool:
         """Tells whether a plan of the session was rejected, and its model has not read that yet."""

@@ -724,8 +724,9 @@ class TerminalApp(BaseApp):
         """
         self.shell_controller.end()
         self.run_controller.end()
-        if not key_actions.has_pending_question(self) and self.session_controller.interrupt():
-            self.session_controller.join(LEAVE_S)
+        sitting = self.session_controller
+        if not key_actions.has_pending_question(self) and sitting.interrupt(closed=True):
+            sitting.join(LEAVE_S)
         with suppress(AssentError):
             self.is_newest = bool(self.slug) and self.engine.sessions.last().slug == self.slug
         if not self.at_work:

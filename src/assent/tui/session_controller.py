@@ -283,15 +283,17 @@ class SessionController:
         if record is not None:
             self._start(lambda: self._compacted(record))
 
-    def interrupt(self) -> bool:
+    def interrupt(self, *, closed: bool = False) -> bool:
         """Ends the turn that this screen drives; tells whether there is one.
 
+        `closed` says that the user did not ask for it: the screen is gone.
         It may not be ready to be ended yet, so this waits for it a while: call in a thread.
         """
         for _ in range(TRIES):
             if not self.at_work:
                 return False
-            if self.record is not None and self.engine.sessions.interrupt(self.record):
+            sessions, record = self.engine.sessions, self.record
+            if record is not None and sessions.interrupt(record, closed=closed):
                 self.asker.wake()
                 return True
             self.join(PAUSE_S)

@@ -46,7 +46,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True):
     approved: bool = False
     undone: "UndoneAmount" = ""  # how much of what the plan did last was undone
     waiting: "tuple[PendingQuestion, ...]" = ()
-    cut_off: bool = False  # the last turn has no end, and no process works on it
+    cut_off: bool = False  # the last turn was interrupted, or its process ended
     missing: str = ""  # the session's own mode, if it is no longer known
     queued: "tuple[MessageQueued, ...]" = ()  # messages that wait for the next step
     news: tuple[StoredEvent, ...] = ()  # session events that the screen was not notified of
@@ -112,10 +112,17 @@ def read_snapshot(sitting: "SessionController", after: int) -> StatusSnapshot:
         return standing
     return msgspec.structs.replace(
         standing,
-        cut_off=record.working and not record.rewound and not engine.sessions.is_at_work(record),
+        cut_off=not record.rewound and _was_interrupted(engine, record),
         queued=engine.message_queues.queue(record).waiting,
         news=tuple(engine.sessions.events(record, after)),
     )
+
+
+def _was_interrupted(engine: "Engine", record: SessionRecord) -> bool:
+    """Tells whether the last turn was interrupted, or its process died."""
+    if record.working:
+        return not engine.sessions.is_at_work(record)
+    return record.ended == "interrupted"
 
 
 def undone_amount(engine: "Engine", plan: PlanRecord | None) -> "UndoneAmount":

@@ -450,9 +450,21 @@ INTERRUPTED_PLANNING: Final = (
 INTERRUPTED_WORK: Final = "You interrupted the turn. Messages and changes so far are kept."
 
 
-def interrupted_turn(mode: Mode) -> TurnEnded:
-    """Returns the end of an interrupted turn; its text depends on the mode."""
-    return TurnEnded("interrupted", INTERRUPTED_PLANNING if mode == "plan" else INTERRUPTED_WORK)
+CLOSED_PLANNING: Final = (
+    "The screen was closed during the turn. Messages and staged operations so far are kept."
+)
+CLOSED_WORK: Final = "The screen was closed during the turn. Messages and changes so far are kept."
+
+
+def interrupted_turn(mode: Mode, *, closed: bool = False) -> TurnEnded:
+    """Returns the end of an interrupted turn; its text depends on the mode.
+
+    `closed` is whether the screen closed, perhaps because its terminal went away.
+    """
+    planning, work = INTERRUPTED_PLANNING, INTERRUPTED_WORK
+    if closed:
+        planning, work = CLOSED_PLANNING, CLOSED_WORK
+    return TurnEnded("interrupted", planning if mode == "plan" else work)
 
 
 # Events of a session's queue: messages that wait for their turn.
