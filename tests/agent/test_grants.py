@@ -57,7 +57,7 @@ def test_f81_what_is_to_be_remembered_is_shown_and_confirmed(booth: Booth) -> No
     first, second = person.asked
     assert first[0].options == permission_options((STATUSES,), command=True)
     assert second[0].question == (
-        "From now on, bash `git status *` will be allowed without asking for agent build in ask "
+        "From now on, shell `git status *` will be allowed without asking for agent build in ask "
         "mode, in this session, until you revoke it with "
         f"`assent rules revoke {grant.id}`. Confirm?"
     )

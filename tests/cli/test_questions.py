@@ -252,7 +252,7 @@ def test_f81_on_the_terminal_the_patterns_are_shown_before_the_yes(strict: World
     terminal.wait_for(QUESTION)
     shown = terminal.screen.replace(b"\r\n", b" ")
     asked = REMEMBERING.partition(" in {mode}")[0]
-    asked = asked.format(patterns="bash `git status *`", agent="build")
+    asked = asked.format(patterns="shell `git status *`", agent="build")
     assert asked.encode() in shown
     assert terminal.answer(digest[:8].encode() + b"\n").code == 0
     [grant] = opened(strict).grants.all()

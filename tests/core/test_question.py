@@ -139,11 +139,11 @@ def test_f82_the_choices_say_what_each_would_mean() -> None:
         (YES, "once"),
         (
             SESSION,
-            "don't ask again in this session: bash `git status *`, bash `python x.py` exactly",
+            "don't ask again in this session: shell `git status *`, shell `python x.py` exactly",
         ),
         (
             PROJECT,
-            "don't ask again in any session of this project: bash `git status *`, bash `python "
+            "don't ask again in any session of this project: shell `git status *`, shell `python "
             "x.py` exactly",
         ),
         (NO, ""),

@@ -130,7 +130,7 @@ def test_a_remembered_yes_shows_what_it_covers_and_enter_confirms(stage: Stage) 
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
         await press(seat, "a")
-        await seat.shows("in this session for bash `touch *`")
+        await seat.shows("in this session for shell `touch *`")
         await press(seat, "escape")
         await seat.shows("y once")
         await press(seat, "a")

@@ -1,7 +1,7 @@
 """Questions to the user: asked, stored, answered, and what an answer means (law 9)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -141,9 +141,13 @@ def grant_text(
     )
 
 
+_TOOL_NAMES: Final = {"bash": "shell"}  # of a permission that is called otherwise in rules
+
+
 def pattern_text(pattern: PermissionPattern) -> str:
-    """Returns what a remembered permission covers, as rules write it."""
-    return f"{pattern.permission} `{pattern.pattern}`{' exactly' if pattern.exact else ''}"
+    """Returns what a remembered permission covers; a command by the name of its tool."""
+    name = _TOOL_NAMES.get(pattern.permission, pattern.permission)
+    return f"{name} `{pattern.pattern}`{' exactly' if pattern.exact else ''}"
 
 
 def is_permission(question: Question) -> bool:
