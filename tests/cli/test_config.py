@@ -296,6 +296,14 @@ def test_a_typo_in_what_is_unset_names_a_setting_that_the_file_lacks_too(world: 
     assert told("xyzzy").endswith("Nothing was changed.")
 
 
+def test_the_default_model_is_found_from_a_wrong_key_for_it(world: World) -> None:
+    assert "Did you mean mode or model?" in world.no(1, "config", "get", "modl")["message"]
+    for key in ("models.default", "models"):
+        error = world.no(2, "config", "set", key, "anthropic/foo")
+        assert error["message"].startswith(f"{key} must be a table. Nothing was changed. ")
+        assert error["next"] == "assent config set model PROVIDER/MODEL"
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

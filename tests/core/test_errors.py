@@ -82,6 +82,13 @@ def test_a_typo_gets_the_word_that_was_meant(word: str, known: tuple[str, ...], 
     assert meant(word, known) == f" Did you mean {near}?"
 
 
+def test_words_that_are_equally_near_are_all_suggested() -> None:
+    assert nearest("modl", KEYS) == "mode"
+    assert meant("modl", KEYS) == meant("modl", reversed(KEYS)) == " Did you mean mode or model?"
+    assert meant("plax", ("play", "plan", "plat")) == " Did you mean plan, plat or play?"
+    assert meant("after", ("a.after", "bb.after")) == " Did you mean a.after?"
+
+
 @pytest.mark.parametrize(("word", "known"), NOT_MEANT)
 def test_another_word_gets_no_suggestion(word: str, known: tuple[str, ...]) -> None:
     assert nearest(word, known) == meant(word, known) == ""

@@ -131,7 +131,7 @@ class ConfigEditor:
                     self._write(text, self._with(text, parts, value), parts, value)
                     return value
                 problems += wrong[:1]
-            raise _problem_error(problems[0])
+            raise _problem_error(problems[0], parts)
 
     def _check_model(self, path: tuple[str, ...], name: Any) -> None:
         """Refuses the name of a model whose provider does not exist."""
@@ -322,9 +322,8 @@ class ConfigEditor:
         near = nearest(key, known)
         if parts[0] in Settings.__struct_fields__ and (key in known or _is_named(parts)):
             return NotFound(f"{key} is not set.", "assent config list")
-        hint = f" Did you mean {near}?" if near else ""
         next = f"assent config get {near}" if near else LIST
-        return NotFound(f"There is no setting {key}.{hint}", next)
+        return NotFound(f"There is no setting {key}.{meant(key, known)}", next)
 
 
 def _known_keys() -> list[str]:
@@ -400,7 +399,14 @@ def _concerns(wrong: tuple[str | int, ...], path: tuple[str, ...]) -> bool:
     return bool(path) and wrong[:shared] == path[:shared]
 
 
-def _problem_error(problem: SettingProblem) -> UsageError:
+def _problem_error(problem: SettingProblem, typed: tuple[str, ...] = ()) -> UsageError:
+    """Returns why a setting cannot be used; `typed` is the key whose value a person typed."""
+    if typed and typed == problem.path and typed[0] == "models":  # not a table: a model's name
+        return UsageError(
+            f"{key_text(problem.path)} {problem.why}. {UNCHANGED} The default model is the "
+            "setting model.",
+            "assent config set model PROVIDER/MODEL",
+        )
     return UsageError(f"{key_text(problem.path)} {problem.why}. {UNCHANGED}", LIST)
 
 

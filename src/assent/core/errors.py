@@ -234,6 +234,7 @@ class Unauthorized(ModelError):
 # Which known word a person probably meant by one that is not known.
 
 
+MAX_SUGGESTED: Final = 3  # words that are equally near
 _LETTERS_PER_TYPO: Final = 3  # of the longer word; a word with more typos is another word
 
 
@@ -243,6 +244,14 @@ def nearest(word: str, known: "Iterable[str]") -> str:
     One is like it that differs in few letters for its length, that it begins, or that ends with it
     as the last part of a dotted key.
     """
+    return next(iter(_near(word, known)), "")
+
+
+def _near(word: str, known: "Iterable[str]") -> list[str]:
+    """Returns the nearest known word, and those that differ by as many typos, the shortest first.
+
+    Of words that it begins or ends, only the shortest is returned.
+    """
     typed = _compared(word)
 
     def rank(one: str) -> tuple[float, bool, int, str]:
@@ -250,8 +259,12 @@ def nearest(word: str, known: "Iterable[str]") -> str:
         # Letters that changed places are likelier than one too many or too few.
         return _difference(typed, other), sorted(typed) != sorted(other), len(one), one
 
-    best = min(map(rank, known), default=None)
-    return best[-1] if best is not None and best[0] <= 1 else ""
+    ranked = sorted(map(rank, dict.fromkeys(known)))
+    if not ranked or ranked[0][0] > 1:
+        return []
+    best = ranked[0]
+    alike = [each[-1] for each in ranked if each[:2] == best[:2]]
+    return alike if best[0] < 1 else alike[:1]
 
 
 def _compared(word: str) -> str:
@@ -289,6 +302,10 @@ def _typos(word: str, other: str) -> int:
 
 
 def meant(word: str, known: "Iterable[str]") -> str:
-    """Returns the end of a message that suggests the nearest word; empty if none is near."""
-    near = nearest(word, known)
+    """Returns the end of a message that suggests the nearest word; empty if none is near.
+
+    It names those that are equally near, too, as long as they are few.
+    """
+    *others, last = _near(word, known)[:MAX_SUGGESTED] or [""]
+    near = f"{', '.join(others)} or {last}" if others else last
     return f" Did you mean {near}?" if near else ""
