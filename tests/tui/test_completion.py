@@ -223,6 +223,18 @@ def test_definitions_stand_between_files_that_fit_and_files_that_nearly_do() -> 
     assert texts == ["src/cart.py", "src/shop.py#Cart", "src/chart/parts.py"]
 
 
+def test_assents_own_files_are_offered_last() -> None:
+    own, scattered = ".opencode/plans/cart.md", "src/chart/parts.py"
+    names = [own, ".opencode/", "src/cart.py", scattered]
+    assert [one.text for one in matching_files("", names)][-1] == own
+    files = matching_files("cart", names)
+    assert [one.text for one in files] == ["src/cart.py", scattered, own]
+    symbols = [Completion("src/shop.py#Cart", label="Cart")]
+    texts = [one.text for one in with_symbols("cart", files, symbols)]
+    assert texts == ["src/cart.py", "src/shop.py#Cart", scattered, own]
+    assert [one.text for one in matching_files("plans", names)] == [own]
+
+
 @pytest.mark.parametrize(
     ("pasted", "mention"),
     [

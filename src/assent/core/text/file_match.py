@@ -5,32 +5,43 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from typing import Final
 
+from assent.core.paths import TREE
+
+_OWN: Final = f"{TREE.decode()}/"
 _EDGES: Final = "/._- "
 SCATTERED_RANK: Final = 4  # the rank from which on letters do not stand together
 CLOSER: Final = 2_000  # names with letters apart that are looked at closer, the shortest
 
 
 def matching_paths(query: str, names: Iterable[str], most: int) -> list[str]:
-    """Returns the paths that match a query, best match first.
+    """Returns the paths that match a query, best match first; Assent's own files come last.
 
     A path matches if it has the letters of the query in order.
     """
     if not query:
-        return nsmallest(most, names, key=_depth)
+        return nsmallest(most, names, key=lambda name: (is_own(name), _depth(name)))
     wanted = query.casefold()
     # What lies between two letters is never given back, so that a look takes one pass.
     pattern = re.compile("".join([f"[^{letter}]*+{letter}" for letter in map(re.escape, wanted)]))
     meant = [(name, folded) for name in names if pattern.match(folded := name.casefold())]
     ranked = [
-        (_rank(wanted, folded), len(name), name) for name, folded in meant if wanted in folded
+        (is_own(name), _rank(wanted, folded), len(name), name)
+        for name, folded in meant
+        if wanted in folded
     ]
     if len(ranked) < most:
         apart = [pair for pair in meant if wanted not in pair[1]]
         few = nsmallest(CLOSER, apart, key=lambda pair: len(pair[0]))
         ranked += [
-            (SCATTERED_RANK + _gaps(wanted, folded), len(name), name) for name, folded in few
+            (is_own(name), SCATTERED_RANK + _gaps(wanted, folded), len(name), name)
+            for name, folded in few
         ]
-    return [name for _, _, name in nsmallest(most, ranked)]
+    return [name for *_, name in nsmallest(most, ranked)]
+
+
+def is_own(name: str) -> bool:
+    """Tells whether a path is in the folder where Assent keeps plans and settings of a project."""
+    return name.startswith(_OWN)
 
 
 def is_subsequence(word: str, text: str) -> bool:

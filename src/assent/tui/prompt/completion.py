@@ -14,7 +14,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
-from assent.core.text.file_match import matching_paths
+from assent.core.text.file_match import is_own, matching_paths
 from assent.core.text.hidden_chars import visible_line
 from assent.tui.fuzzy import NO_MATCH_RANK, match_rank
 
@@ -128,10 +128,16 @@ def with_folders(names: Sequence[str]) -> list[str]:
 def with_symbols(
     query: str, files: Sequence[Completion], symbols: Sequence[Completion]
 ) -> list[Completion]:
-    """Returns files and definitions: what has the query as it is comes before scattered letters."""
+    """Returns files and definitions: what has the query as it is comes before scattered letters.
+
+    Assent's own files come last.
+    """
     wanted = query.casefold()
-    near = [one for one in files if wanted in one.text.casefold()]
-    far = [one for one in files if wanted not in one.text.casefold()]
+    near: list[Completion] = []
+    far: list[Completion] = []
+    for one in files:
+        first = wanted in one.text.casefold() and not is_own(one.text)
+        (near if first else far).append(one)
     return [*near, *symbols, *far][:MAX_COMPLETIONS]
 
 
