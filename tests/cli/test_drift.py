@@ -104,6 +104,14 @@ def test_a_plan_whose_files_changed_can_still_be_read(
 def test_what_is_gone_is_said_in_a_word(approved: World) -> None:
     os.unlink(approved.at("edited"))
     assert approved.ok("review")["drifted"] == [{"path": "edited", "now": "gone"}]
+    for command in ("review", "status"):
+        assert b"\nedited: was deleted\n" in approved.run(command).out
+    approved.put("edited", b"another text\n")
+    os.chmod(approved.at("edited"), 0o755)
+    told = "edited: changed: 13 bytes instead of 7, mode 755 instead of 644"
+    for command in ("review", "status"):
+        assert told in approved.run(command).out.decode()
+    assert ", content " in approved.ok("review")["drifted"][0]["now"]
 
 
 def test_a_folder_that_became_a_symlink_does_not_stop_a_reader(world: World) -> None:

@@ -16,9 +16,12 @@ from assent.core.plan.operation import (
     WriteFile,
 )
 from assent.core.plan.plan import Plan, ReliedOnFile
+from assent.core.run.slot_move import PathState
 from assent.executor.drift import (
     FILES_CHANGED,
+    Expected,
     PathDrift,
+    change_text,
     check_blobs,
     check_disk,
     drifted_paths,
@@ -137,6 +140,35 @@ def test_g8_a_file_that_the_plan_relies_on_must_have_its_content(
     expected = f"content {OLD.state.digest[:12]}…"
     wanted = [PathDrift(b"r", expected, seen)] if seen else []
     assert list(drifted_paths(plan, (), disk)) == wanted
+
+
+RELIED_ON = ReliedOnFile(b"r", OLD.state.digest)
+LONGER = MemoryNode(b"x" * 2000).state
+CHANGES: list[tuple[Expected, PathState | str, str]] = [
+    (OLD.state, None, "was deleted"),
+    (OLD.state, "folder", "is a folder now"),
+    (OLD.state, LINK.state, "is a symlink now"),
+    (LINK.state, OLD.state, "is a file now"),
+    (OLD.state, TOOL.state, "changed: mode 755 instead of 644"),
+    (OLD.state, OTHER.state, "changed: 5 bytes instead of 3, mode 600 instead of 644"),
+    (LONGER, OLD.state, "changed: 3 bytes instead of 2,000"),
+    (OLD.state, MemoryNode(b"odd").state, "changed: other content of the same size"),
+    (LINK.state, MemoryNode(b"away", 0o777, "link").state, "changed: another target"),
+    (OLD.state, "an unreadable path (EACCES)", "is an unreadable path (EACCES) now"),
+    (None, OLD.state, "was created: a file"),
+    (None, LINK.state, "was created: a symlink"),
+    (None, "folder", "is a folder now"),
+    ("folder", OLD.state, "is a file now, and no folder"),
+    (RELIED_ON, OTHER.state, "changed: other content"),
+    (RELIED_ON, None, "was deleted"),
+]
+
+
+@pytest.mark.parametrize(("before", "seen", "told"), CHANGES, ids=[told for *_, told in CHANGES])
+def test_a_change_is_told_in_words_without_digests(
+    before: Expected, seen: PathState | str, told: str
+) -> None:
+    assert change_text(before, seen) == told
 
 
 def test_g8_a_folder_is_no_file_to_rely_on() -> None:

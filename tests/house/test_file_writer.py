@@ -24,8 +24,8 @@ SAME_WORD = {("core/run/slot_move.py", "exchange")}
 # What other packages may take from the executor; `app` chooses the rest, and `testing` tries it.
 TAKES_OF_THE_EXECUTOR = {
     "planning": {
-        *("drift.check_disk", "drift.drifted_paths", "drift.first_segment_files"),
-        "drift.state_text",
+        *("drift.check_disk", "drift.changed_paths", "drift.first_segment_files"),
+        *("drift.change_text", "drift.state_text"),
         "executor.Executor",
     },
     "runs": {

@@ -1,17 +1,20 @@
 """Drift checks before the first write: is the disk still as the plan saw it (law 2)?"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.errors import Drift, StoreError
 from assent.core.paths import ancestors, casefolded, display_path, folders_above, parent
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
-from assent.core.plan.plan import Plan
+from assent.core.plan.plan import Plan, ReliedOnFile
 from assent.core.run.slot_move import PathState, needed_folders
 from assent.core.run.state import segment_ranges
 from assent.core.text import counted
 from assent.ports import MAX_WHOLE_READ, BlobStore, PathStateReader
+
+Expected: TypeAlias = PathState | ReliedOnFile
 
 FILES_CHANGED = "Files changed since the plan was created."
 
@@ -49,6 +52,14 @@ def drifted_paths(
     plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader
 ) -> Iterable[PathDrift]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
+    for path, before, seen in changed_paths(plan, operations, disk):
+        yield PathDrift(path, state_text(before), state_text(seen))
+
+
+def changed_paths(
+    plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader
+) -> Iterable[tuple[bytes, Expected, PathState | str]]:
+    """Yields the paths that are not as the plan saw them, each as it was and as it is now."""
     removed = {op.path for op in operations if type(op) is not WriteFile}
     steps = [
         step
@@ -64,17 +75,17 @@ def drifted_paths(
         if before is None and seen == "folder" and path in freed:
             continue
         if not _same_name_in_other_case(op, path, seen):
-            yield PathDrift(path, state_text(before), state_text(seen))
+            yield path, before, seen
     needed = [f for f in needed_folders(operations) if not _is_below(f, removed)]
     above = _look_at_all(disk, dict.fromkeys(needed))
     blocked = [folder for folder in needed if above[folder] not in (None, "folder")]
     for folder in blocked:
         if folder not in removed:
-            yield PathDrift(folder, "a folder", state_text(above[folder]))
+            yield folder, "folder", above[folder]
     for file in plan.relied_on:
         seen = _look(disk, file.path)
         if not isinstance(seen, FileState) or seen.digest != file.digest:
-            yield PathDrift(file.path, f"content {file.digest[:12]}…", state_text(seen))
+            yield file.path, file, seen
 
 
 def check_blobs(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
@@ -108,9 +119,51 @@ def _read_through(blobs: BlobStore, state: FileState) -> None:
         pass
 
 
-def state_text(seen: PathState | str) -> str:
+def change_text(before: Expected, seen: PathState | str) -> str:
+    """Returns in a few words how a path changed since the plan saw it."""
+    match before, seen:
+        case _, None:
+            return "was deleted"
+        case None, FileState():
+            return f"was created: a {_THINGS[seen.kind]}"
+        case _, "folder":
+            return "is a folder now"
+        case _, str():
+            return f"is {seen} now"
+        case FileState() | ReliedOnFile(), FileState() if _kind(before) != seen.kind:
+            return f"is a {_THINGS[seen.kind]} now"
+        case FileState(), FileState():
+            return f"changed: {', '.join(_differences(before, seen))}"
+        case ReliedOnFile(), FileState():
+            return "changed: other content"
+        case _, FileState():
+            return f"is a {_THINGS[seen.kind]} now, and no folder"
+
+
+_THINGS: Final = {"file": "file", "link": "symlink"}
+
+
+def _kind(before: FileState | ReliedOnFile) -> str:
+    return before.kind if isinstance(before, FileState) else "file"
+
+
+def _differences(before: FileState, seen: FileState) -> Iterable[str]:
+    """Yields what differs between two files or symlinks: size, content and mode."""
+    if seen.kind == "link":
+        yield "another target"
+    elif before.size != seen.size:
+        yield f"{counted(seen.size, 'byte')} instead of {before.size:,}"
+    elif before.digest != seen.digest:
+        yield "other content of the same size"
+    if before.mode != seen.mode:
+        yield f"mode {seen.mode:o} instead of {before.mode:o}"
+
+
+def state_text(seen: Expected | str) -> str:
     """Describes what exists, or should exist, under a name."""
     match seen:
+        case ReliedOnFile(_, digest):
+            return f"content {digest[:12]}…"
         case None:
             return "nothing"
         case FileState(digest, size, mode, kind):

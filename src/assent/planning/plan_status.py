@@ -16,7 +16,7 @@ from assent.core.plan.operation import Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line
-from assent.executor.drift import drifted_paths, first_segment_files, state_text
+from assent.executor.drift import change_text, changed_paths, first_segment_files, state_text
 from assent.planning.path_checks import RULES_COMMAND, command_limits, denied_operations
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -130,12 +130,16 @@ def drifted_files(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
     if len(operations) > MAX_FILES:
         return ()
     try:
-        found = list(drifted_paths(plan, operations, files))
+        found = list(changed_paths(plan, operations, files))
     except (AssentError, OSError) as error:
-        return (DriftedFile(b"", str(error)),)
-    gone = state_text(None)
+        return (DriftedFile(b"", str(error), str(error)),)
     return tuple(
-        DriftedFile(one.path, "gone" if one.found == gone else f"now {one.found}") for one in found
+        DriftedFile(
+            path,
+            "gone" if seen is None else f"now {state_text(seen)}",
+            change_text(before, seen),
+        )
+        for path, before, seen in found
     )
 
 

@@ -74,7 +74,8 @@ class DriftedFile(msgspec.Struct, frozen=True):
     """A path, and how it changed; without a path, it is about all files."""
 
     path: bytes
-    now: str
+    now: str  # with its digest
+    change: str  # the same for people
 
 
 def drift_lines(found: Sequence[DriftedFile]) -> Iterator[Line]:
@@ -90,8 +91,8 @@ def drift_lines(found: Sequence[DriftedFile]) -> Iterator[Line]:
 
 def drift_text(one: DriftedFile) -> str:
     """Returns one line that says how a file changed."""
-    now = visible_line(one.now)
-    return f"{visible_path(one.path)}: {now}" if one.path else now
+    change = visible_line(one.change)
+    return f"{visible_path(one.path)}: {change}" if one.path else change
 
 
 def drift_rows(found: Sequence[DriftedFile]) -> list[Row]:

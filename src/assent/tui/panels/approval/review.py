@@ -119,7 +119,7 @@ def review_sections(
 
 
 def _drifted(one: DriftedFile) -> DriftedFile:
-    return msgspec.structs.replace(one, now=with_screen_commands(one.now))
+    return msgspec.structs.replace(one, change=with_screen_commands(one.change))
 
 
 def text_section(review: Review) -> Section:
