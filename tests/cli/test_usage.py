@@ -69,7 +69,7 @@ WRONG = {
     "rehearse make -j4": "Unknown option '-j'. Put -- before the command that is to run.",
     "mcp add ls ls -la": "Unknown option '-l'. Put -- before the command that is to run.",
     "plan nwe": "Unknown command 'nwe'. Did you mean new?",
-    "keys": "Missing subcommand: one of list, revoke, show, trust.",
+    "shell": "Missing subcommand: one of check, run.",
     "config get": "Missing KEY.",
     "stage edit x --put y": "Missing --find.",
     "status x y": "Unexpected argument: x y.",
@@ -84,6 +84,21 @@ def test_what_is_wrong_is_told_in_our_words(world: World, line: str) -> None:
     answer = world.run(*line.split())
     assert answer.code == 2
     assert answer.err.decode().startswith(f"assent: {WRONG[line]}\n  next: assent ")
+
+
+LISTS = (
+    "agents", "config", "keys", "mcp", "memory", "modes", "questions", "rules", "runs", "sessions",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("group", LISTS)
+def test_a_group_without_a_command_lists(world: World, group: str) -> None:
+    for options in ((), ("--json",), ("--xyzzy",)):
+        alone, listed = world.run(group, *options), world.run(group, "list", *options)
+        assert (alone.code, alone.out, alone.err) == (listed.code, listed.out, listed.err)
+        assert alone.code == (2 if "--xyzzy" in options else 0)
+    assert world.run(group, "--help").out.startswith(f"Usage: assent {group} [".encode())
+    assert world.run(group, "--json", "list").code == 2
 
 
 def test_a_negative_number_is_a_value_and_not_an_option(world: World) -> None:

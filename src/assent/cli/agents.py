@@ -6,7 +6,7 @@ import click
 
 from assent.app.session import workspace_agents
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import ListGroup, examples, reference_option
 from assent.cli.stdin import argument_text
 from assent.core.errors import NotFound, nearest
 from assent.core.session.agent import Agent
@@ -14,7 +14,7 @@ from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.render.lines import BLANK, Line, table_lines
 
 
-@click.group(epilog=examples("assent agents list\nassent agents show plan"))
+@click.group(cls=ListGroup, epilog=examples("assent agents list\nassent agents show plan"))
 def agents() -> None:
     """List and show agents."""
 

@@ -6,7 +6,7 @@ import click
 
 from assent.app.config import ConfigEditor, Setting, parsed_key, value_text
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import ValueCommand, examples, reference_option
+from assent.cli.options import ListGroup, ValueCommand, examples, reference_option
 from assent.cli.stdin import argument_text
 from assent.cli.terminal import has_terminal, read_reply
 from assent.config.toml_edit import toml_literal
@@ -20,10 +20,11 @@ AGAIN = "Edit again? [Y/n] "
 
 
 @click.group(
+    cls=ListGroup,
     epilog=examples(
         "assent config list\nassent config set mode ask\nassent config get plan\n"
         "assent config set --project plan.export PLAN.md"
-    )
+    ),
 )
 def config() -> None:
     """Show and change settings."""

@@ -9,7 +9,7 @@ import click
 
 from assent.app.trust import KeyManager
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import ListGroup, examples, reference_option
 from assent.cli.output import ansi, want_color
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, UsageError
@@ -111,7 +111,9 @@ TERMINAL = (
 UNNAMED = 8  # digits of a key that make a name where none was given
 
 
-@click.group(epilog=examples("assent keys show\nassent keys trust 9f3c... --name ada"))
+@click.group(
+    cls=ListGroup, epilog=examples("assent keys show\nassent keys trust 9f3c... --name ada")
+)
 def keys() -> None:
     """List, trust and revoke keys that approve bundles."""
 

@@ -9,7 +9,7 @@ import click
 from assent.app.config import ConfigEditor
 from assent.app.mcp import open_mcp_servers, start_problem
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import Number, examples, reference_option
+from assent.cli.options import ListGroup, Number, examples, reference_option
 from assent.cli.stdin import argument_text
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.core.mcp import KnownMcpTool
@@ -77,7 +77,9 @@ def _effect(known: KnownMcpTool) -> str:
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")  # it is part of the names of tools
 
 
-@click.group(epilog=examples("assent mcp list\nassent mcp add files -- npx files-server ."))
+@click.group(
+    cls=ListGroup, epilog=examples("assent mcp list\nassent mcp add files -- npx files-server .")
+)
 def mcp() -> None:
     """Add, remove and list MCP servers and their tools."""
 

@@ -3,12 +3,12 @@
 import click
 
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import ListGroup, examples
 from assent.render.rows import redacted_row
 from assent.render.sessions import memory_lines
 
 
-@click.group(epilog=examples("assent memory list\nassent memory forget 01k9zq3v7m"))
+@click.group(cls=ListGroup, epilog=examples("assent memory list\nassent memory forget 01k9zq3v7m"))
 def memory() -> None:
     """List and forget what models remembered about this workspace."""
 

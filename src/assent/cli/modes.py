@@ -7,7 +7,7 @@ import click
 from assent.app.modes import ModeManager
 from assent.cli.input import read_all
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import ListGroup, examples
 from assent.cli.terminal import has_terminal, read_reply
 from assent.core.errors import Declined
 from assent.core.permission.mode import CustomMode, resolve_mode
@@ -20,7 +20,9 @@ YES = ("y", "yes")
 TERMINAL_NEEDED = "No terminal to ask on; pass --yes to confirm."
 
 
-@click.group(epilog=examples("assent modes list\nassent modes export review > review.toml"))
+@click.group(
+    cls=ListGroup, epilog=examples("assent modes list\nassent modes export review > review.toml")
+)
 def modes() -> None:
     """List, show, export and import custom modes."""
 

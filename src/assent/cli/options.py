@@ -154,6 +154,21 @@ class ValueCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+class ListGroup(click.Group):
+    """A group of commands whose `list` runs if none of them is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = not self.commands.keys().isdisjoint(args)
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = args if named else ["list", *args]
+        return super().parse_args(ctx, args)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write("  The default command is list.\n")
+
+
 def param_name(param: click.Parameter) -> str:
     """Returns an option or an argument as the help names it."""
     return max(param.opts, key=len) if isinstance(param, click.Option) else argument_name(param)

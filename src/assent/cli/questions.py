@@ -9,7 +9,7 @@ import click
 from assent.cli.approval_prompt import not_approved_text
 from assent.cli.asker import TerminalAsker
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import ListGroup, examples
 from assent.cli.output import ansi, want_color
 from assent.cli.stdin import argument_text, is_stdin_silent, read_piped
 from assent.cli.terminal import ask_for_digest, has_terminal
@@ -59,7 +59,9 @@ class _ParsedAnswer(NamedTuple):
     grant: str
 
 
-@click.group(epilog=examples("assent questions list\nassent questions answer 01k9zq3v7m yes"))
+@click.group(
+    cls=ListGroup, epilog=examples("assent questions list\nassent questions answer 01k9zq3v7m yes")
+)
 def questions() -> None:
     """List, show and answer pending questions."""
 

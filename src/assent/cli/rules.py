@@ -16,7 +16,7 @@ from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
 from assent.app.session import InvocationOptions, SessionOptions, open_session_runtime
 from assent.cli.asker import DenyingAsker
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import ListGroup, examples, reference_option
 from assent.core.errors import NotFound, UsageError, meant
 from assent.core.permission.rule import Grant, PermissionRule, RuleLayer, failed_examples, rule_text
 from assent.core.permission.rule_match import ExplainedDecision, RuleMatch, agent_layers
@@ -277,7 +277,7 @@ def _about(words: tuple[str, ...], tool: str) -> tuple[str, str]:
     return (tool, words[0]) if tool else (words[0], words[1])
 
 
-@click.group(epilog=examples("assent rules list\nassent rules revoke 01k9zq3v7m"))
+@click.group(cls=ListGroup, epilog=examples("assent rules list\nassent rules revoke 01k9zq3v7m"))
 def rules() -> None:
     """Manage permission rules and remembered answers."""
 

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option, with_limit
+from assent.cli.options import ListGroup, examples, reference_option, with_limit
 from assent.cli.output import current_time
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
@@ -181,7 +181,7 @@ def _path(row: Row) -> str:
 YES = "yes"
 
 
-@click.group(epilog=examples("assent runs list\nassent runs show 01k9"))
+@click.group(cls=ListGroup, epilog=examples("assent runs list\nassent runs show 01k9"))
 def runs() -> None:
     """List, inspect and prune past runs."""
 

@@ -7,7 +7,7 @@ import click
 from assent.app.exports import write_new_export
 from assent.app.scratch import clear_session_copy
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import OneOf, WholeNumber, examples, reference_option, with_limit
+from assent.cli.options import ListGroup, OneOf, WholeNumber, examples, reference_option, with_limit
 from assent.cli.output import CliOutput, current_time
 from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
@@ -31,7 +31,7 @@ from assent.render.sessions import (
 from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
 
 
-@click.group(epilog=examples("assent sessions list\nassent sessions show add-login"))
+@click.group(cls=ListGroup, epilog=examples("assent sessions list\nassent sessions show add-login"))
 def sessions() -> None:
     """List, show, change and export sessions; pause, resume, cancel and retry them."""
 
