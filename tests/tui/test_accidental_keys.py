@@ -434,6 +434,9 @@ def test_what_is_pasted_as_keys_says_nothing_runs_nothing_and_raises_no_mode(
         await seat.until(lambda: app.prompt.text == lines)
         assert (app.status_snapshot.mode, app.shell_controller.at_work) == ("plan", False)
         await at_pace(seat, ["enter"], pause=PAUSE_S)
+        await seat.shows("No model available: no API key is set")
+        await seat.until(lambda: app.prompt.text == lines)  # it was not sent
+        await at_pace(seat, ["ctrl+c"], pause=PAUSE_S)
         await seat.until(lambda: app.prompt.text == "")
         await at_pace(seat, spelled("/mode ask"), pause=PAUSE_S)
         await at_pace(seat, ["enter"], pause=PAUSE_S)

@@ -65,11 +65,11 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         await reader.press("right_square_bracket", "space")
         await reader.seat.shows("[excluded] 1. write short.txt")
         await reader.seat.shows("excluded   1. write short.txt")
-        await reader.press("1")
-        await reader.seat.shows("this is not the plan you approve")
+        await reader.seat.shows("w preview without excluded · 2 feedback")
         await reader.press("y")
+        await reader.seat.shows("w comes first")
         assert reader.at() is At.READING
-        await reader.press("w")
+        await reader.press("1")
         await reader.reads()
         assert reader.panel.standing.part
         assert not reader.panel.standing.read

@@ -14,6 +14,7 @@ from assent.tui.panels.approval.state import (
     ApprovalAction,
     ApprovalStage,
     ApprovalState,
+    early_text,
     handle_approval_key,
     key_line,
 )
@@ -230,16 +231,28 @@ def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() 
 
 def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
     marked = reading(read=True, marked=True)
-    question, acts = pressed(marked, "1")
-    assert question.stage is ApprovalStage.CHOOSING
-    assert acts == [ApprovalAction.NOTHING]
-    assert handle_approval_key(question, "w") == (marked, ApprovalAction.PART)
+    assert key_line(marked).startswith("w preview without excluded · 2 feedback · ")
+    assert key_line(marked).count("preview") == 1
+    for key in ("w", "1"):  # which would approve: it shows what that would be
+        assert handle_approval_key(marked, key) == (marked, ApprovalAction.PART)
+    question = msgspec.structs.replace(marked, stage=ApprovalStage.CHOOSING)
     for key in ("y", "o", "m", "n", "enter"):
         assert handle_approval_key(question, key) == (marked, ApprovalAction.NOTHING)
-    assert handle_approval_key(marked, "w") == (marked, ApprovalAction.PART)
     smaller = reading(read=True, marked=True, part=True)
     assert handle_approval_key(smaller, "w") == (smaller, ApprovalAction.WHOLE)
     assert handle_approval_key(smaller, "space") == (smaller, ApprovalAction.NOTHING)
+
+
+def test_the_key_that_approves_says_which_one_comes_before_it() -> None:
+    for key in ("y", "o"):
+        assert handle_approval_key(reading(), key) == (reading(), ApprovalAction.EARLY)
+    undo, marked = reading(undo=True), reading(marked=True)
+    assert handle_approval_key(undo, "y") == (undo, ApprovalAction.EARLY)
+    assert early_text(reading()) == "1 comes first: it shows what you approve, then asks for y."
+    assert early_text(undo) == "1 comes first: it shows what you undo, then asks for y."
+    assert early_text(marked).startswith("w comes first:")
+    over = reading(awaited=False)
+    assert handle_approval_key(over, "y") == (over, ApprovalAction.NOTHING)
 
 
 def test_an_undo_has_no_keys_that_talk_about_a_plan() -> None:

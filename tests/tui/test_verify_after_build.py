@@ -12,7 +12,7 @@ from assent.tui.host import StartOptions
 from assent.tui.line_view import LineView
 from assent.tui.panels.help import HelpPanel
 from assent.tui.panels.run import VERIFY_OFF, VERIFY_ON, VERIFY_STOP, RunPanel
-from assent.tui.verification import VERIFYING
+from assent.tui.verification import VERIFY_HINT, VERIFYING
 
 FOUND = "I checked: hello.txt is there and greets."
 CHECK: Turn = turn("", ("shell", {"command": "cat hello.txt", "description": "Look"}))
@@ -58,6 +58,8 @@ def test_the_model_verifies_what_was_built_and_says_what_it_found(verified: Stag
         await built(seat)
         await seat.rest()
         await seat.shows(FOUND)
+        await seat.shows(VERIFYING)
+        assert VERIFY_HINT not in seat.text()  # it is over
         assert not isinstance(seat.app.screen, RunPanel)  # what was found is in sight
         assert asked(seat) == 1
         record = seat.app.session_controller.record

@@ -270,6 +270,7 @@ class TerminalApp(BaseApp):
 
     def _turn_over(self, message: TurnOver) -> None:
         self.verification.turn_over()
+        self.hints.turn_ended()
         self._tell_panels(message)
         error, why = message.error, self.session_controller.turn.why
         presented, failed = self.session_controller.turn.end()

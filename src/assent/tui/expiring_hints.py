@@ -17,6 +17,7 @@ from assent.tui.result_messages import (
 from assent.tui.session_controller import CONTINUE_HINT
 from assent.tui.session_opening import CUT_OFF
 from assent.tui.status import StatusSnapshot
+from assent.tui.verification import VERIFY_HINT
 
 AFTER_A_RUN: Final = frozenset(UNDO_HINTS.values())
 STATES: Final = frozenset({APPROVED, BUILDING, *PLAN_STATES.values()})
@@ -37,6 +38,10 @@ class ExpiringHints:
     def turn_began(self) -> None:
         """Drops the ways to go on: it goes on."""
         self._drop(lambda text: text.endswith(TO_CONTINUE))
+
+    def turn_ended(self) -> None:
+        """Drops how to stop the verification of a build."""
+        self._drop(lambda text: text == VERIFY_HINT)
 
     def take(self, now: StatusSnapshot) -> None:
         """Drops what no longer holds now: something may have happened in another terminal."""

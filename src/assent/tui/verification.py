@@ -9,7 +9,8 @@ from assent.tui.session_controller import SessionController
 from assent.tui.status import StatusSnapshot
 from assent.tui.workers import Coalescer
 
-VERIFYING: Final = "Asking the model to verify the build. Esc stops it, /undo reverts the build."
+VERIFYING: Final = "Asking the model to verify the build."
+VERIFY_HINT: Final = "Esc stops the verification."  # until it is over
 
 
 class VerifyingApp(Protocol):
@@ -49,7 +50,7 @@ class Verification:
         record = sitting.record
         own = record is not None and plan_id != "" and record.plan_id == plan_id
         if built and own and self.wanted and app.status_snapshot.model and not sitting.at_work:
-            app.add_note(Line("dim", VERIFYING))
+            app.add_note(Line("dim", VERIFYING), Line("dim", VERIFY_HINT))
             with app.failing():
                 sitting.verify()
                 self.at_work = True

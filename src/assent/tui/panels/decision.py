@@ -29,6 +29,7 @@ from assent.tui.panels.approval.state import (
     ApprovalStage,
     ApprovalState,
     action_lines,
+    early_text,
     handle_approval_key,
     key_line,
 )
@@ -371,6 +372,8 @@ class DecisionPanel(DebouncedPanel[str]):
         match act:
             case ApprovalAction.REST:
                 self._show_rest()
+            case ApprovalAction.EARLY:
+                self.told = early_text(self.standing)
             case ApprovalAction.LEAVE:
                 self.action_leave()
             case ApprovalAction.HELP:

@@ -34,6 +34,7 @@ class ApprovalAction(StrEnum):
     START = "start"  # apply what was approved before
     REST = "rest"  # show what was not shown yet, and then ask
     CLOSED = "closed"  # say why nothing can be approved
+    EARLY = "early"  # say which key comes before the one that approves
     FEEDBACK = "feedback"
     EXIT = "exit"
     MARK = "mark"
@@ -178,6 +179,10 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
             return standing, ApprovalAction.OPTION if standing.others else ApprovalAction.NOTHING
         case "v" if standing.undo:
             return standing, ApprovalAction.NOTHING
+        case "y" if standing.awaited:
+            return standing, ApprovalAction.EARLY
+        case "o" if standing.awaited and not standing.undo and not standing.approved:
+            return standing, ApprovalAction.EARLY
         case "i" | "w" | "h" if standing.rewind:
             return standing, ApprovalAction.NOTHING
         case "i" if standing.undo:
@@ -204,7 +209,9 @@ def _asked(standing: ApprovalState) -> Answer:
     """Returns the answer to the approve key: the question, or what prevents it."""
     if not standing.awaited:
         return standing, ApprovalAction.CLOSED
-    if standing.read or _to_be_left_out(standing):
+    if _to_be_left_out(standing):  # what is shown is not what would be approved
+        return standing, ApprovalAction.PART
+    if standing.read:
         return _at(standing, ApprovalStage.CHOOSING)
     return standing, ApprovalAction.REST
 
@@ -215,13 +222,8 @@ def _skipped(standing: ApprovalState) -> Answer:
 
 
 def _choosing(standing: ApprovalState, key: str) -> Answer:
-    if _to_be_left_out(standing):
-        wanted = key == WITHOUT
-        return _at(
-            standing,
-            ApprovalStage.READING,
-            ApprovalAction.PART if wanted else ApprovalAction.NOTHING,
-        )
+    if _to_be_left_out(standing):  # no question is asked about it
+        return _at(standing, ApprovalStage.READING)
     if key == NOTED and not standing.undo and not standing.approved:
         return standing, ApprovalAction.NOTE
     if key in (YES, ONLY) and not (standing.read or standing.skipped):
@@ -278,6 +280,14 @@ FOOTER: Final = 76  # columns of a line of keys on a terminal of 80
 LAST: Final = ("? keys", "Esc close")
 
 
+def early_text(standing: ApprovalState) -> str:
+    """Returns which key comes before the one that approves, and why."""
+    if _to_be_left_out(standing):
+        return "w comes first: it shows the plan without the excluded operations."
+    what = f"what you {_verb(standing)}" if standing.undo else "what you approve"
+    return f"1 comes first: it shows {what}, then asks for y."
+
+
 def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = "") -> list[Line]:
     """Renders the open question; without one `told`, which is the result of the last key."""
     lines = [Line("said", told)] if told else []
@@ -331,7 +341,7 @@ def _own_keys(standing: ApprovalState) -> list[str]:
         whole = "w all" if standing.part else "i only this operation"
         return [*skip, *([] if standing.again else [whole]), "h runs"]
     found = ["f next finding", "+ keep", "- dismiss"] if standing.suggested else []
-    marked = ["w whole plan" if standing.part else "w preview without"] if standing.marked else []
+    marked = ["w whole plan"] if standing.part else []
     options = ["Tab next option"] if standing.others else []
     plan = ["3 exit"] if standing.open else []
     return [*options, *found, *marked, *skip, *plan, "Space exclude", "c comment", "v rendered"]
@@ -361,8 +371,6 @@ _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
 
 
 def _question(standing: ApprovalState, digest: str) -> list[Line]:
-    if _to_be_left_out(standing):
-        return [Line("risk", "Some operations are excluded, so this is not the plan you approve.")]
     whole = Line("digest", digest)
     if standing.undo:
         return [Line("heading", f"{_verb(standing).capitalize()} exactly this?"), whole]
@@ -380,8 +388,6 @@ def _answers(standing: ApprovalState) -> str:
     if standing.stage is not ApprovalStage.CHOOSING:
         discards = standing.others and standing.stage is ApprovalStage.EXITING
         return "Ctrl+Y discard them" if discards else _ASKED[standing.stage][2]
-    if _to_be_left_out(standing):
-        return "w preview without excluded"
     if standing.undo:
         return f"y {_verb(standing)} now"
     if standing.approved:
@@ -397,7 +403,7 @@ def _decisions(standing: ApprovalState) -> list[str]:
         return ["nothing to decide"]
     first = "1 build" if standing.approved else "1 approve"
     if _to_be_left_out(standing):
-        first = "1 approve without excluded"
+        first = "w preview without excluded"
     return [f"{first}{_condition(standing)}", "2 feedback"]
 
 
