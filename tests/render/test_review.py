@@ -125,7 +125,7 @@ undo     no undo command
 Sandboxed: writes only in the workspace, no network.
 Beware.
 
-6 operations: 1 delete, 1 move, 2 run, 2 write.
+6 operations: 1 delete, 1 move, 2 runs, 2 writes.
 Digest
 {DIGEST}
 Next: assent approve --digest {DIGEST}"""

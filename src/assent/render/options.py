@@ -14,7 +14,14 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 from assent.render.review import Review, diff_line_counts
-from assent.render.rows import Row, estimate_row, operation_brief, operation_kind, operation_row
+from assent.render.rows import (
+    Row,
+    estimate_row,
+    operation_brief,
+    operation_kind,
+    operation_kinds_text,
+    operation_row,
+)
 from assent.render.status import critique_row
 
 MAX_TITLE_CHARS: Final = 32  # of a title or a label in a column
@@ -236,8 +243,7 @@ def _subject(one: OptionOperation) -> object:
 
 def _kinds(review: Review) -> str:
     kinds = [operation_kind(each.op) for each in review.operations]
-    counted = [f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds))]
-    return ", ".join(counted) or "none (a model builds it)"
+    return operation_kinds_text(kinds) or "none (a model builds it)"
 
 
 def _changed_lines(review: Review) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 It also defines the parts that comments can be attached to.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -38,6 +37,7 @@ from assent.core.plan.record import PlanState
 from assent.core.plan.rehearsal import Rehearsal
 from assent.core.session.estimate import WorkEstimate
 from assent.core.session.event import RiskLevel
+from assent.core.text import counted
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.approval import (
     ApprovalNote,
@@ -81,6 +81,7 @@ from assent.render.rows import (
     estimate_row,
     operation_brief,
     operation_kind,
+    operation_kinds_text,
     operation_row,
     operation_subject,
     path_fields,
@@ -555,13 +556,11 @@ def _end(review: Review, *, asking: bool) -> Iterator[Line]:
 
 
 def operation_counts_text(operations: Iterable[Operation]) -> str:
-    """Returns the number of operations by kind, as a sentence."""
-    counts = Counter(map(operation_kind, operations))
-    if not counts:
+    """Returns the number of operations, in all and by kind, as a sentence."""
+    kinds = [operation_kind(each) for each in operations]
+    if not kinds:
         return "No operations: this is a text plan."
-    total = counts.total()
-    kinds = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    return f"{total} operation{'s' if total > 1 else ''}: {kinds}."
+    return f"{counted(len(kinds), 'operation')}: {operation_kinds_text(kinds)}."
 
 
 # Comment anchors: what in a review comments can be tied to, and where their lines are now.

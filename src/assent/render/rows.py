@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, assert_never
@@ -15,6 +16,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import OperationResult, ReportedOutcome
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import PLAN_COMMAND_LIMITS, script_line, signal_of
+from assent.core.text import counted
 from assent.core.text.hidden_chars import hidden_kind, visible_line, visible_path, visible_word
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, table_lines, untrusted_lines, wrapped_lines
@@ -252,6 +254,11 @@ def row_path(row: Row, field: str) -> str:
 def operation_kind(op: Operation) -> str:
     """Returns the word for what an operation does: write, delete, move or run."""
     return str(op.__struct_config__.tag)
+
+
+def operation_kinds_text(kinds: Iterable[str]) -> str:
+    """Returns how many operations of each kind there are, such as `1 delete, 2 writes`."""
+    return ", ".join(counted(count, kind) for kind, count in sorted(Counter(kinds).items()))
 
 
 # The states of a session whose last turn did not end by itself.
