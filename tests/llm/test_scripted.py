@@ -20,6 +20,7 @@ from assent.core.llm import (
     TextPart,
     TokenUsage,
     ToolCall,
+    ToolResult,
 )
 from assent.llm.scripted import ModelScript, ScriptedFault, ScriptedModel, read_script
 
@@ -101,6 +102,19 @@ def test_the_faults_have_the_names_of_the_documentation() -> None:
     section = DOCS.read_text(encoding="utf-8").partition("## Faults")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert sorted(named) == sorted(FAULTS) == sorted(get_args(ScriptedFault))
+
+
+def test_an_answer_to_a_question_leads_to_another_turn() -> None:
+    model = ScriptedModel(script(SCRIPT | {"answers": {"Keep it": {2: {"text": "Kept."}}}}), "x")
+
+    def said(result: str, number: int) -> list[object]:
+        history = (*after(number - 1).messages, ChatMessage("user", (ToolResult("c", result),)))
+        request = msgspec.structs.replace(after(0), messages=history)
+        return [*parts(list(model.stream(request)))]
+
+    assert said('{"answers":["Keep it"]}', 2) == [TextPart("Kept.")]
+    assert said('{"answers":["Delete it"]}', 2) == [TextPart("Second.")]
+    assert said('{"answers":["Keep it"]}', 1)[1] == TextPart("First.")
 
 
 BAD = {

@@ -3,12 +3,14 @@
 import os
 from pathlib import Path
 
+import pytest
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
 from tests.tui.test_question import asked
 
 from assent.app.demo import FILES, GOAL, WELCOME
 from assent.cli.tui import DemoScreenHost, LocalScreenHost
+from assent.core.plan.operation import DeleteFile
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
@@ -31,13 +33,13 @@ class DemoStage(Stage):
         return Path(self.shown.folder, "shop/menu.py").read_text(encoding="utf-8")
 
 
-async def answered(seat: Seat) -> None:
+async def answered(seat: Seat, key: str = "1") -> None:
     """Says the goal that stands in the prompt, and answers the question that follows."""
     await seat.shows("This is a demo")
     await seat.press("enter")
     block = await asked(seat)
     await seat.shows("Should the plan delete it?")
-    await seat.press("1", "enter")
+    await seat.press(key, "enter")
     await seat.until(lambda: not block.is_open)
 
 
@@ -88,6 +90,37 @@ def test_the_demo_plays_the_whole_story(tmp_path: Path) -> None:
 
     stage.show(act, BEGIN)
     assert not os.path.exists(stage.shown.folder)
+
+
+@pytest.mark.parametrize(("key", "deletes"), [("1", True), ("2", False), ("3", True)])
+def test_the_plan_of_the_demo_does_what_was_answered(
+    tmp_path: Path, key: str, *, deletes: bool
+) -> None:
+    stage = DemoStage(tmp_path)
+
+    def deleted(panel: ApprovalPanel) -> list[bytes]:
+        found = [each.op for each in panel._reading.review.operations]
+        return [each.path for each in found if isinstance(each, DeleteFile)]
+
+    async def act(seat: Seat) -> None:
+        await answered(seat, key)
+        reader = await reviewed(seat)
+        first = reader.panel.digest()
+        assert deleted(reader.panel) == [b"shop/prices_old.txt"] * deletes
+        text = reader.panel._reading.review.text
+        assert (b"prices_old" in text) is deletes
+        await reader.press("2")
+        await seat.until(lambda: isinstance(seat.app.screen, FeedbackPanel))
+        await seat.type("Download nothing")
+        await seat.press("enter")
+        await seat.until(lambda: presented(seat) not in ("", first))
+        reader = await reviewed(seat)
+        assert deleted(reader.panel) == [b"shop/prices_old.txt"] * deletes
+        assert (b"prices_old" in reader.panel._reading.review.text) is deletes
+        await reader.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+
+    stage.show(act, BEGIN)
 
 
 def test_the_demo_leaves_nothing_behind_and_touches_nothing(tmp_path: Path) -> None:

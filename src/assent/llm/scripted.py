@@ -92,6 +92,7 @@ class ModelScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     turns: tuple[ScriptedTurn, ...] = ()
     children: dict[str, tuple[ScriptedTurn, ...]] = {}
+    answers: dict[str, dict[int, ScriptedTurn]] = {}  # turns to use instead after an answer
 
 
 def read_script(path: Path, name: str) -> ModelScript:
@@ -112,6 +113,7 @@ def read_script(path: Path, name: str) -> ModelScript:
     except msgspec.MsgspecError as error:
         raise UsageError(f"The script {name} cannot be used: {error}.", LIST) from None
     turns = [*script.turns, *(turn for turns in script.children.values() for turn in turns)]
+    turns += [turn for instead in script.answers.values() for turn in instead.values()]
     if any(is_too_deep(call.args) for turn in turns for call in turn.calls):
         raise _deep(name)
     return script
@@ -142,7 +144,7 @@ class ScriptedModel:
             yield from _aside(prompt)
             return
         number = prompt.turn or 1 + sum(m.role == "assistant" for m in prompt.messages)
-        turn = self._turn(prompt.kind, number)
+        turn = self._instead(prompt, number) or self._turn(prompt.kind, number)
         token.wait(turn.delay_ms / 1000)
         token.raise_if_cancelled()
         fault = self._due(turn, prompt.kind, number)
@@ -156,6 +158,19 @@ class ScriptedModel:
         yield from map(PartCompleted, parts)
         stop = StopReason.CALLS if turn.calls else StopReason.END
         yield StreamEnded(stop, TokenUsage(_size(prompt.messages) // 4, _length(parts) // 4))
+
+    def _instead(self, prompt: ModelRequest, number: int) -> ScriptedTurn | None:
+        """Returns the turn after an answer that the user gave to a question, if there is one."""
+        results = [
+            part.text
+            for message in prompt.messages
+            for part in message.parts
+            if prompt.kind == "main" and isinstance(part, ToolResult)
+        ]
+        for answer, turns in self._script.answers.items():
+            if number in turns and any(f'"{answer}"' in text for text in results):
+                return turns[number]
+        return None
 
     def _turn(self, kind: str, number: int) -> ScriptedTurn:
         turns = self._script.turns if kind == "main" else self._script.children.get(kind, ())
