@@ -33,7 +33,8 @@ class DiffPanel(LinesPanel):
     DiffPanel LineView { margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "lay_out", "Side by side", show=False)]
-    keys = "↑ ↓ PgUp PgDn scroll · / search, n next · d columns · Esc close"
+    keys = "↑ ↓ PgUp PgDn scroll · / search, n next · Esc close"
+    wide_keys = "↑ ↓ PgUp PgDn scroll · / search, n next · d columns · Esc close"
 
     def on_resize(self, event: Resize) -> None:
         super().on_resize(event)
@@ -50,7 +51,8 @@ class DiffPanel(LinesPanel):
 
     def _lay_out(self, width: int) -> None:
         columns = width >= COLUMNS_WIDTH and self.terminal.choices.side_by_side
-        self.query_one("#panel-keys", Static).update(self.keys)
+        keys = self.wide_keys if width >= COLUMNS_WIDTH else self.keys
+        self.query_one("#panel-keys", Static).update(keys)
         self.set_class(columns, "wide")
         self.query_one(LineView).lay_out(columns=columns)
 
