@@ -23,12 +23,15 @@ def look(frame, event, arg):
         left -= 1
         if left == 0:
             sys.setprofile(None)
-            os.kill(os.getpid(), signal.{name})
+            {told}
 
 from assent.cli import main
 sys.setprofile(look)
 main()
 """
+TOLD = "os.kill(os.getpid(), signal.{name})"
+# What Python calls when an object is freed has nobody to have an exception.
+LOST = "import weakref; freed = weakref.finalize(lambda: 0, os.kill, os.getpid(), signal.{name})"
 SCREEN = ("stdin", "stdout", "stderr")
 INTERRUPTED = 130
 # The first ones are before anything was loaded; the last ones after the screen has painted. Before
@@ -46,9 +49,11 @@ def starting(tmp_path: Path) -> World:
     return world
 
 
-def ended(world: World, name: str, calls: int, *arguments: str) -> tuple[int, bytes]:
+def ended(
+    world: World, name: str, calls: int, *arguments: str, told: str = TOLD
+) -> tuple[int, bytes]:
     """Returns the exit code of a command that got a signal, and what it said."""
-    program = ENDED.format(calls=calls, name=name)
+    program = ENDED.format(calls=calls, told=told.format(name=name))
     terminal = Terminal(world, *arguments, shared=SCREEN, program=program)
     try:
         return terminal.end().code, terminal.screen
@@ -66,6 +71,16 @@ def test_a_demo_that_is_ended_leaves_nothing(starting: World, name: str, calls: 
     assert code in {INTERRUPTED, -number, 128 + number, 0 if name == "SIGINT" else INTERRUPTED}
     assert b"Traceback" not in screen, screen
     assert b"Exception" not in screen, screen
+    assert os.listdir(starting.env["TMPDIR"]) == []
+
+
+@pytest.mark.parametrize("calls", [60_000, 80_000, 100_000])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_demo_is_ended_by_a_signal_that_python_lost(
+    starting: World, name: str, calls: int
+) -> None:
+    code, _ = ended(starting, name, calls, "demo", told=LOST)
+    assert code in {INTERRUPTED, 128 + signal.Signals[name]}
     assert os.listdir(starting.env["TMPDIR"]) == []
 
 

@@ -267,9 +267,15 @@ def interruptible() -> Iterator[None]:
 
 
 class HeldSignals:
-    """Holds back the signals that would end the program, while something is made or removed."""
+    """Holds back the signals that would end the program, while something is made or removed.
+
+    Python loses an exception where no code can have it, as in what it calls when an object is
+    freed. So a KeyboardInterrupt alone might end nothing, and the screen gets the signal, too.
+    """
 
     def __init__(self) -> None:
+        self._heard = 0  # the signal that became a KeyboardInterrupt
+        self._on_signal: Callable[[int], None] | None = None
         # The process that started us may have set a signal to be ignored.
         wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         self._before = {number: signal.getsignal(number) for number in wanted}
@@ -284,6 +290,12 @@ class HeldSignals:
             signal.signal(number, earlier)
         if error is None:
             self._raise()
+
+    def tell(self, on_signal: Callable[[int], None]) -> None:
+        """Passes on the signal that ends the program, also one that came before."""
+        self._on_signal = on_signal
+        if self._heard:
+            on_signal(self._heard)
 
     def hold(self) -> None:
         """From now on a signal is only noted, until they are heard or all is over."""
@@ -307,6 +319,9 @@ class HeldSignals:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.hold()
+        self._heard = number
+        if self._on_signal is not None:
+            self._on_signal(number)
         raise KeyboardInterrupt(*_other_than_keys(number))
 
     def _raise(self) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -120,27 +120,26 @@ def show_demo(host: "ScreenHost") -> int:
     from assent.app.demo import GOAL, WELCOME
 
     with HeldSignals() as signals, closing(host.demo()) as place, signals.heard():
-        app = _shown(place, StartOptions(draft=GOAL, told=WELCOME), signals.hold)
+        app = _shown(place, StartOptions(draft=GOAL, told=WELCOME), signals)
     code = _farewell("", app.messages.mishaps, failed=bool(app.return_code))
     return app.return_value or code
 
 
-def _nothing() -> None:
-    pass
-
-
 def _shown(
-    host: "ScreenHost", start: "StartOptions", ended: Callable[[], None] = _nothing
+    host: "ScreenHost", start: "StartOptions", signals: HeldSignals | None = None
 ) -> "TerminalApp":
-    """Shows the screen until the user leaves it; `ended` is called first thing after that."""
+    """Shows the screen until the user leaves it; signals are held first thing after that."""
     from assent.tui.app import TerminalApp
 
     app = TerminalApp(host, start)
+    if signals is not None:
+        signals.tell(partial(setattr, app, "ending_signal"))
     gc.set_threshold(*GC_THRESHOLDS)
     try:
         app.run()
     finally:
-        ended()
+        if signals is not None:
+            signals.hold()
         if app.run_controller.at_work:
             _say(STOPPING)
         app.leave()

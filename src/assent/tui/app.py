@@ -67,7 +67,7 @@ from assent.tui.status import (
     initial_snapshot,
     read_snapshot,
 )
-from assent.tui.textual_internals import TerminalDriver, exit_without_terminal
+from assent.tui.textual_internals import TerminalDriver, exit_if_ended
 from assent.tui.theme import TEXTUAL, THEMES, begin_with_theme, detect_theme
 from assent.tui.verification import Verification
 from assent.tui.workers import FRAME_S, BackgroundTasks, Coalescer
@@ -159,7 +159,7 @@ class TerminalApp(BaseApp):
 
     def on_mount(self) -> None:
         if not self.is_headless:
-            self.set_interval(TICK_S, partial(exit_without_terminal, self))
+            self.set_interval(TICK_S, partial(exit_if_ended, self))
         self.prompt.focus_text()
         self.call_later(self.begin_typing)  # once it has the focus
         self.set_interval(TICK_S, self.draw_activity)

@@ -67,6 +67,7 @@ class DrivenApp(App[int]):
     """Knows its driver, and which exception ends it; prints nothing about that."""
 
     terminal_driver: "TerminalDriver | None" = None  # once it is there; without a terminal, never
+    ending_signal = 0  # one that came while it started, and ends it
 
     def crashed(self, error: Exception) -> None:
         """Handles an unexpected exception, before the screen closes because of it."""
@@ -183,9 +184,11 @@ class TerminalDriver(LinuxDriver):
             self.process_message(message)
 
 
-def exit_without_terminal(app: App[int]) -> None:
-    """Exits when the terminal was closed without a signal."""
-    if not os.isatty(0):
+def exit_if_ended(app: DrivenApp) -> None:
+    """Exits when the terminal was closed without a signal, or one had no effect."""
+    if app.ending_signal:
+        app.exit(128 + app.ending_signal)
+    elif not os.isatty(0):
         app.exit(128 + signal.SIGHUP)
 
 
