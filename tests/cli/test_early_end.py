@@ -96,12 +96,19 @@ def test_ctrl_c_while_a_command_starts_is_quiet(starting: World, words: str, cal
     assert b"Exception" not in screen, screen
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.5, 0.8, 1.2])
+# Before it was started, the terminal is not yet the one that controls it.
+STARTED = """
+print("started", flush=True)
+from assent.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.5, 0.8, 1.2])
 def test_a_demo_whose_terminal_closes_leaves_nothing(starting: World, seconds: float) -> None:
-    terminal = Terminal(
-        starting, "demo", shared=SCREEN, program="from assent.cli import main\nmain()\n"
-    )
+    terminal = Terminal(starting, "demo", shared=SCREEN, program=STARTED)
     try:
+        terminal.wait_for(b"started")
         terminal.read_for(seconds)
         terminal.hang_up_only()
         code = terminal.reap()
