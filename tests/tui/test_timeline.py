@@ -57,6 +57,8 @@ from assent.tui.conversation.timeline import Timeline, timeline_blocks
 
 AT = "2026-01-01T00:00:{:02d}.000Z"
 STEP = StepStarted(1, "plan", "m", "plan")
+RUN = MessageAdded("m1", "plan", (TextPart("It was applied."),), synthetic="run")
+VERIFY = MessageAdded("m2", "plan", (TextPart("Look at it."),), synthetic="verify")
 CALL = PartSaid(ToolCall("c1", "read", {"path": "a.py"}))
 QUESTION = Question("Colour", "Which colour?")
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
@@ -129,8 +131,20 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
         [NoteBlock("s:1", "compacted", "Conversation summarized to free up context.", 1)],
     ),
     "what the model is told": (
-        (MessageAdded("m1", "plan", (TextPart("It was applied."),), synthetic="run"),),
-        [NoteBlock("s:1", "told", "Run result sent", 1)],
+        (RUN,),
+        [NoteBlock("s:1", "sent", "Run result sent", 1)],
+    ),
+    "what the model is told one after the other": (
+        (RUN, TurnStarted(1), RUN, VERIFY),
+        [NoteBlock("s:1", "sent", "Run result sent (2 times) · Verification request sent", 8)],
+    ),
+    "what the model is told before and after something else": (
+        (RUN, ModeChanged("ask"), VERIFY),
+        [
+            NoteBlock("s:1", "sent", "Run result sent", 1),
+            NoteBlock("s:2", "mode", "Mode ask"),
+            NoteBlock("s:3", "sent", "Verification request sent", 1),
+        ],
     ),
     "reminders are not shown": (
         (MessageAdded("m1", "plan", (TextPart("You plan."),), synthetic="reminder"),),
@@ -205,6 +219,23 @@ def test_where_a_stream_is_cut_makes_no_difference(case: str) -> None:
         )  # what was heard before is heard again, as after a look at the log
         assert list(feed.blocks.values()) == blocks
         assert feed.seq == len(recorded)
+
+
+def test_notes_on_messages_that_are_folded_unfold_to_each_message() -> None:
+    feed = Timeline("s")
+    feed.add_events(stored(RUN))
+    assert feed.full("s:1") == "It was applied."
+    changed = feed.add_events(stored(VERIFY, first=2))
+    assert [block.key for block in changed] == ["s:1"]
+    told = ["Run result sent:", "It was applied.", "", "Verification request sent:", "Look at it."]
+    assert feed.full("s:1").split("\n") == told
+
+
+def test_what_is_said_between_two_messages_to_the_model_keeps_them_apart() -> None:
+    feed = Timeline("s")
+    feed.add_events([*stored(RUN, STEP), StreamDelta("text", "Half")])
+    feed.add_events(stored(VERIFY, PartSaid(TextPart("All of it.")), first=3))
+    assert list(feed.blocks) == ["s:1", "s:2", "s:3"]
 
 
 def test_what_helps_where_no_sandbox_works_is_said_once_a_turn() -> None:

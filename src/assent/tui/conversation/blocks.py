@@ -3,6 +3,7 @@
 A block is, for example, a message, a tool call or a question.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
@@ -47,7 +48,7 @@ from assent.render.log import (
 CallState: TypeAlias = Literal["pending", "running", "completed", "error", "declined"]
 QuestionState: TypeAlias = Literal["open", "answered", "unanswered"]
 NoteKind: TypeAlias = Literal[
-    "mode", "plan", "retry", "compacted", "told", "halted", "title", "rewound",
+    "mode", "plan", "retry", "compacted", "told", "sent", "halted", "title", "rewound",
 ]  # fmt: skip
 
 
@@ -356,7 +357,7 @@ def _other(event: EventBody) -> tuple[NoteKind, str, str] | None:
             text = "\n\n".join([part.text for part in parts if isinstance(part, TextPart)])
             about = _TOLD.get(synthetic, synthetic.replace("_", " ").capitalize())
             words = first_line(_quoted_feedback(text))
-            return "told", f"{about} sent{f': {words}' if words else ''}", text
+            return "sent", f"{about} sent{f': {words}' if words else ''}", text
         case _:
             return None
 
@@ -373,6 +374,26 @@ def _quoted_feedback(text: str) -> str:
     starts = [(at, prefix) for prefix in QUOTED_FEEDBACK_PREFIXES if (at := text.find(prefix)) >= 0]
     at, prefix = min(starts, default=(len(text), ""))
     return text[at + len(prefix) :]
+
+
+# Messages to the model that follow each other, as one note that can be unfolded.
+
+
+MAX_SENT: Final = 2 * SHORT
+
+
+def sent_words(messages: Sequence[tuple[str, str]]) -> str:
+    """Returns what was sent, by the words and the text of each message, on one line."""
+    times = Counter([words for words, _ in messages])
+    named = [f"{words} ({count} times)" if count > 1 else words for words, count in times.items()]
+    return first_line(" · ".join(named), MAX_SENT)
+
+
+def sent_text(messages: Sequence[tuple[str, str]]) -> str:
+    """Returns all that was sent; each of several messages below its words."""
+    if len(messages) == 1:
+        return messages[0][1]
+    return "\n\n".join([f"{words}:\n{text.strip()}" for words, text in messages])
 
 
 # Replaces the blocks after a rewind by one note that can be unfolded.

@@ -69,6 +69,8 @@ from assent.tui.conversation.blocks import (
     rewound_blocks,
     rewound_note,
     seconds_between,
+    sent_text,
+    sent_words,
     touched_text,
     without_tool_name,
 )
@@ -155,6 +157,7 @@ class Timeline:
         self._live: dict[str, tuple[str, StreamingText]] = {}  # kind and pieces by key
         self._printed: dict[str, list[str]] = {}  # by calls that run, and not in their blocks yet
         self._lines: dict[str, int] = {}  # that such a call printed, but for those
+        self._sent: dict[str, list[tuple[str, str]]] = {}  # words and texts of messages, by note
         self._step: list[str] = []  # keys of what the step said, void if it is tried again
         self._calls: dict[str, str] = {}  # keys by call,
         self._children: dict[str, str] = {}  # by child,
@@ -469,11 +472,26 @@ class Timeline:
 
     def _note(self, event: EventBody) -> None:
         found = event_note(event)
-        if found is not None:
-            kind, words, text = found
+        if found is None:
+            return
+        kind, words, text = found
+        if kind == "sent":
+            self._send(words, text)
+        else:
             key = self._new()
             self._full[key] = text
             self._put(NoteBlock(key, kind, redact(words), count_lines(text)))
+
+    def _send(self, words: str, text: str) -> None:
+        """Adds a message to the model to the note of those just before it, or to a new one."""
+        last = next((key for key in reversed(self.blocks) if self._is_in_sight(key)), "")
+        key = last if last in self._sent else self._new()
+        self._sent[key] = messages = [*self._sent.get(key, ()), (words, text)]
+        self._full[key] = full = sent_text(messages)
+        self._put(NoteBlock(key, "sent", redact(sent_words(messages)), count_lines(full)))
+
+    def _is_in_sight(self, key: str) -> bool:
+        return key in self._live or not isinstance(self.blocks[key], RemovedBlock)
 
     def _withdraw(self, message: str, words: str) -> None:
         """Replaces what the model no longer knows by one note."""
