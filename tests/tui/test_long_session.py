@@ -1,15 +1,20 @@
 """Events in, screen out: a very long session opens and pages, and only what is seen is rendered."""
 
 from collections.abc import Sequence
+from threading import Event, Thread, current_thread
 
+import msgspec
 from tests.tui.harness import Seat, Stage
 from tests.tui.widget_app import Sight, shown
 from textual.strip import Strip
 
 from assent.app.composition import open_engine
 from assent.core.event import EventBody, StoredEvent
-from assent.core.llm import ReasoningPart, StopReason, TextPart, TokenUsage
-from assent.core.session.event import PartSaid, StepEnded, StepStarted
+from assent.core.llm import ReasoningPart, StopReason, TextPart, TokenUsage, ToolResult
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.session.event import CallEnded, PartSaid, StepEnded, StepStarted
+from assent.core.session.transcript import CALL_EDITS
+from assent.render.lines import Line
 from assent.tui.conversation.blocks import UserMessageBlock
 from assent.tui.conversation.earlier_blocks import EarlierBlocks, RenderedBlock
 from assent.tui.conversation.view import (
@@ -19,6 +24,7 @@ from assent.tui.conversation.view import (
     session_events,
 )
 from assent.tui.host import StartOptions
+from assent.tui.line_view import Section
 
 PARTS = 10_000
 SIZE = (100, 30)
@@ -124,6 +130,90 @@ def test_of_a_session_that_was_left_nothing_comes_later() -> None:
         assert paper.portions == 1
         assert not paper.sections
         assert paper.is_complete
+
+    shown(paper, act, SIZE)
+
+
+LINES = 600
+
+
+def edits(number: int) -> list[StoredEvent]:
+    """Returns events of a session that made a few large files; each can be unfolded."""
+    ops = [
+        WriteFile(b"%d.py" % n, None, FileState("0" * 64, LINES * 40, 0o644))
+        for n in range(1, number + 1)
+    ]
+    return [
+        stored(
+            n,
+            CallEnded(
+                f"c{n}",
+                "write",
+                ToolResult(f"c{n}", "Written."),
+                title=f"write {n}.py",
+                metadata={CALL_EDITS: [msgspec.to_builtins(op)]},
+            ),
+        )
+        for n, op in enumerate(ops, 1)
+    ]
+
+
+def large_patch(edits: Sequence[FileOperation]) -> str:
+    (op,) = edits
+    name = op.path.decode()
+    added = "".join(f"+line {n} of {name}\n" for n in range(1, LINES + 1))
+    head = f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n"
+    return f"{head}@@ -0,0 +1,{LINES} @@\n{added}"
+
+
+def test_large_edits_are_unfolded_in_portions_beside_the_screen() -> None:
+    gate, readers, puts = Event(), list[Thread](), list[int]()
+
+    def patch(edits: Sequence[FileOperation]) -> str:
+        readers.append(current_thread())
+        assert gate.wait(60)
+        return large_patch(edits)
+
+    class Putting(Halting):
+        def put(self, *sheets: Section) -> None:
+            puts.append(len(sheets))
+            super().put(*sheets)
+
+    gate.set()
+    paper, letter = Putting(), load_session("s", edits(40), (), patch)
+
+    async def act(sight: Sight) -> None:
+        paper.open(letter)
+        await sight.until(lambda: "40.py" in sight.text())
+        gate.clear()
+        readers.clear()
+        puts.clear()
+        assert paper.turn_all()
+        await sight.until(lambda: bool(readers))
+        paper.add_note([Line("plain", "a note meanwhile")])
+        await sight.until(lambda: "a note meanwhile" in sight.text())
+        assert "line 600 of 40.py" not in sight.text()
+        gate.set()
+        await sight.until(lambda: len(readers) == 40 and puts[-1] and len(puts) > 6)
+        await sight.until(lambda: all(len(each.lines) > LINES for each in paper.sections[:-1]))
+        assert current_thread() not in readers
+        assert max(puts) <= 7  # of 600 lines each
+
+    shown(paper, act, SIZE)
+
+
+def test_edits_that_are_turned_twice_stay_as_they_were_wanted_last() -> None:
+    paper, letter = Halting(), load_session("s", edits(40), (), large_patch)
+
+    async def act(sight: Sight) -> None:
+        paper.open(letter)
+        await sight.until(lambda: "40.py" in sight.text())
+        paper.turn_all()
+        assert not paper.turn_all()
+        assert paper.turn_all()
+        paper.turn("s:40")  # which is folded by itself
+        await sight.until(lambda: all(len(each.lines) > LINES for each in paper.sections[:-1]))
+        assert len(paper.sections[-1].lines) < 12
 
     shown(paper, act, SIZE)
 

@@ -4,7 +4,6 @@ It also shows notes of the screen itself, and the output of commands that the us
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -21,22 +20,22 @@ from assent.core.text.hidden_chars import fold_long, visible
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.render.rendered_markdown import INDENT
-from assent.tui.conversation.block_sections import (
-    BlockRenderer,
-    block_section,
-    is_foldable,
-)
+from assent.tui.conversation.block_sections import BlockRenderer, is_foldable
 from assent.tui.conversation.blocks import (
     Block,
     RemovedBlock,
     ScreenNoteBlock,
     TurnEndBlock,
 )
-from assent.tui.conversation.earlier_blocks import EarlierBlocks, RenderedBlock
+from assent.tui.conversation.earlier_blocks import (
+    MAX_BLOCKS_AT_ONCE,
+    EarlierBlocks,
+    RenderedBlock,
+    TurningBlocks,
+)
 from assent.tui.conversation.past_runs import add_with_notes
 from assent.tui.conversation.timeline import ReadPatch, Timeline, no_patch
 from assent.tui.line_view import LineView, Section
-from assent.tui.workers import run_in_background
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -80,7 +79,6 @@ class OutputTail:
         return [Line("dim", f"│ {piece}") for piece in pieces]
 
 
-MAX_BLOCKS_AT_ONCE = 300  # blocks that can be rendered between two keys
 REVIEW_HINT: Final = f"{INDENT}Ctrl+T or /review opens it."
 
 
@@ -138,6 +136,7 @@ class ConversationView(LineView):
         self._to_start = False  # the user wants to see the beginning, once it is there
         self._unfolded = False  # everything
         self._turned: set[str] = set()  # blocks that are otherwise
+        self._turning: TurningBlocks | None = None  # what is unfolded or folded in a thread
         self._told = 0
         self._printed = OutputTail()  # by the user's own command
         self._renderer = BlockRenderer()
@@ -161,7 +160,7 @@ class ConversationView(LineView):
         self._turned.clear()
         self.show(self._earlier.take(message.newest, self._sheet))
         if self._unfolded:
-            self._again(list(self.feed.blocks.values()))
+            self._turn_soon([b for b in self.feed.blocks.values() if self._is_turned_soon(b)])
         blocks = reversed(list(self.feed.blocks.values()))
         self._present(next(filter(_is_presented, blocks), None))
         self.scroll_end(animate=False, immediate=True)
@@ -269,27 +268,38 @@ class ConversationView(LineView):
         self._turned.clear()
         known = {sheet.key for sheet in self.sections}  # a screen that was emptied stays so
         blocks = [b for b in self.feed.blocks.values() if b.key in known and is_foldable(b)]
-        if len(blocks) <= MAX_BLOCKS_AT_ONCE:
-            self._again(blocks)
-        else:
-            run_in_background(partial(self._turn_many, self.feed, blocks, unfolded=self._unfolded))
+        self._turn_soon(blocks)
         return self._unfolded
 
-    def _turn_many(self, feed: Timeline, blocks: Sequence[Block], *, unfolded: bool) -> None:
-        """Renders many blocks in a thread."""
-        made = [
-            (block, block_section(block, feed.full, feed.patch, unfolded=unfolded))
-            for block in blocks
-        ]
-        with suppress(RuntimeError):  # the screen has just been closed
-            self.call_later(self._turned_many, feed, made, unfolded)
+    def _turn_soon(self, blocks: Sequence[Block]) -> None:
+        """Renders blocks as they are to be now: at once if that is quick, else in a thread."""
+        self._turning = TurningBlocks(self.feed, blocks, unfolded=self._unfolded)
+        if self._turning.is_quick:
+            self._again(blocks)
+        else:
+            self._turn_on(self._turning)
 
-    def _turned_many(
-        self, feed: Timeline, made: Sequence[tuple[Block, Section]], unfolded: bool
-    ) -> None:
-        # What changed meanwhile was rendered already.
-        if feed is self.feed and unfolded is self._unfolded:
-            self.put(*[sheet for block, sheet in made if feed.blocks[block.key] is block])
+    def _is_turned_soon(self, block: Block) -> bool:
+        return is_foldable(block) and block.key not in self._earlier.missing
+
+    def _turn_on(self, turning: TurningBlocks) -> None:
+        """Renders the next of many blocks in a thread; keys come in between."""
+        if turning is self._turning:
+            turning.render_in_background(partial(self.call_later, self._turned_some, turning))
+
+    def _turned_some(self, turning: TurningBlocks, portion: Sequence[RenderedBlock]) -> None:
+        if turning is not self._turning or turning.feed is not self.feed:
+            return
+        # What changed or was clicked on meanwhile was rendered already.
+        now = self.feed.blocks
+        self.put(
+            *[
+                one.section
+                for one in portion
+                if now[one.block.key] is one.block and one.block.key not in self._turned
+            ]
+        )
+        self.call_after_refresh(self._turn_on, turning)  # once these are painted
 
     def turn(self, key: str) -> None:
         """Unfolds one block, or folds it again."""
