@@ -11,14 +11,16 @@ from tests.support.session import PRESENTS, Script, planned, results, told, tool
 
 from assent.core.errors import Busy, NotFound, StoreError, UsageError
 from assent.core.event import StoredEvent
-from assent.core.llm import StreamDelta, TextPart
+from assent.core.llm import ImagePart, StreamDelta, TextPart
 from assent.core.permission.mode import MODES, Mode
 from assent.core.session.event import (
+    AttachedFile,
     MessageAdded,
     MessageQueued,
     ModeChanged,
     SessionStarted,
     Todo,
+    UserTyped,
 )
 from assent.ports import EventBatch, EventStore
 from assent.ports.session import Turn
@@ -94,6 +96,31 @@ def test_slugs_are_unique_among_sessions_and_folders_of_plans(world: World) -> N
     world.engine().plans.new("work", "greet")
     slugs = [world.engine().sessions.start("Greet", "ask").slug for _ in range(3)]
     assert slugs == ["greet-2", "greet-3", "greet-4"]
+
+
+@pytest.mark.parametrize(
+    ("said", "goal", "slug"),
+    [
+        ("[image 1] What is this [image 2]?", "What is this ?", "what-is-this"),
+        ("[image 1]\n\nMake it blue", "Make it blue", "make-it-blue"),
+        ("[image 3] is a title", "[image 3] is a title", "image-3-is-a-title"),
+        ("[image 1] [image 2]", "[image 1] [image 2]", "image-1-image-2"),
+    ],
+)
+def test_a_session_is_named_without_the_signs_of_pasted_images(
+    world: World, said: str, goal: str, slug: str
+) -> None:
+    image = ImagePart("image/png", b"\x89PNG")
+    signs = ("[image 1]", "[image 2]")
+    pasted = tuple([AttachedFile(sign, "image", sign, images=(image,)) for sign in signs])
+    record = world.engine().sessions.start(said, "plan", typed=UserTyped(said, pasted))
+    assert (record.goal, record.slug) == (goal, slug)
+    (heard,) = [
+        one.event
+        for one in world.engine().sessions.events(record)
+        if isinstance(one.event, MessageAdded) and not one.event.synthetic
+    ]
+    assert heard.parts[0] == TextPart(said)
 
 
 def test_f1_the_mode_is_kept_for_each_session_and_can_be_changed(world: World) -> None:

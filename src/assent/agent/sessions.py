@@ -36,6 +36,7 @@ from assent.core.run.journal import drive_to_end
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
     NOTHING_TYPED,
+    AttachedFile,
     CallEnded,
     CallStarted,
     Compacted,
@@ -157,7 +158,7 @@ class Sessions(SessionLookup):
         mode, custom = resolve_mode(name, self._services.config.modes)
         self._open_workspace(mode)
         diary = self.repository()
-        aim, session = _aim(goal), self._clock.new_id()
+        aim, session = _aim(goal, typed.attached), self._clock.new_id()
         heard = (
             fire_prompt_hooks(self._services, session, mode, agent or default_agent(mode), goal)
             if aim
@@ -635,13 +636,17 @@ def _checked_title(title: str) -> str:
     return words
 
 
-def _aim(said: str) -> str:
+def _aim(said: str, attached: Sequence[AttachedFile] = ()) -> str:
     """Returns a goal in short: its first paragraph, without piped input below it.
 
-    Folders, files and titles are named after it, so secrets are removed; the model reads what the
-    user typed.
+    Folders, files and titles are named after it, so secrets are removed, and so are the signs of
+    pasted images unless there is nothing else; the model reads what the user typed.
     """
-    return redact(said.strip().partition("\n\n")[0])[:MAX_GOAL_CHARS].strip()
+    worded = said
+    for file in attached:
+        if file.images and file.mention == file.path:  # a sign, and no file of that name
+            worded = worded.replace(f"{file.mention} ", "").replace(file.mention, "")
+    return redact((worded.strip() or said.strip()).partition("\n\n")[0])[:MAX_GOAL_CHARS].strip()
 
 
 def _todos_before(events: Sequence[StoredEvent], position: int) -> tuple[Todo, ...]:
