@@ -48,6 +48,16 @@ def test_signs_go_and_words_stay() -> None:
     ]
 
 
+def test_a_bar_splits_a_row_of_a_table_unless_it_is_escaped_also_within_code() -> None:
+    assert texts("| A | B |\n|---|---|\n| `x \\| y` | 1 |\n| `x | y` |\n| 2 | z\\|") == [
+        "A     │ B",
+        "──────┼───",
+        "x | y │ 1",
+        "`x    │ y`",
+        "2     │ z|",
+    ]
+
+
 def test_lines_have_styles_and_parts_have_roles() -> None:
     lines = MarkdownRenderer("").lines(TEXT)
     assert [line.style for line in lines[:8]] == ["heading", *["prose"] * 5, "code", "code"]

@@ -219,8 +219,8 @@ def _cells(row: str, role: Role) -> list[Spans]:
 
 
 def _split_row(row: str) -> list[str]:
-    inner = row.strip().removeprefix("|").removesuffix("|")
-    return [cell.replace("\0", "|").strip() for cell in inner.replace("\\|", "\0").split("|")]
+    inner = row.strip().replace("\\|", "\0").removeprefix("|").removesuffix("|")
+    return [cell.replace("\0", "|").strip() for cell in inner.split("|")]
 
 
 def _width(spans: Iterable[Span]) -> int:
