@@ -53,7 +53,7 @@ class Answer(NamedTuple):
         """The one object on stderr of a command that was refused; stdout must be empty."""
         assert self.out == b"", self
         found = _one_object(self.err)
-        assert found.keys() - {"options"} == {"error", "message", "next"}, found
+        assert found.keys() - {"options", "changed"} == {"error", "message", "next"}, found
         return found
 
 

@@ -57,7 +57,7 @@ def test_g8_a_changed_file_voids_it_and_names_the_way_on(approved: World) -> Non
     for command in ("build", "propose"):
         refused = approved.no(5, command)
         assert (refused["error"], refused["next"]) == ("drift", "assent rebase")
-        assert "a.txt: expected a file" in refused["message"]
+        assert "a.txt changed: " in refused["message"]
         assert "b.txt" not in refused["message"]
 
 

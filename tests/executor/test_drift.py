@@ -192,10 +192,11 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
     operations: tuple[FileOperation, ...] = (REPLACE, WriteFile(b"\xff", None, NEW.state))
     with pytest.raises(Drift) as caught:
         check_disk(Plan(b"", operations), operations, MemoryFileWriter({b"\xff": OLD}))
-    assert caught.value.message == (
-        f"{FILES_CHANGED} d/p: expected {FOUND_OLD}, found nothing. "
-        f"\\xff: expected nothing, found {FOUND_OLD}."
-    )
+    assert caught.value.message == (f"{FILES_CHANGED} d/p was deleted. \\xff was created: a file.")
+    assert caught.value.rows["changed"] == [
+        {"path": "d/p", "expected": FOUND_OLD, "found": "nothing"},
+        {"path": "\\xff", "expected": "nothing", "found": FOUND_OLD},
+    ]
     assert caught.value.next == "assent rebase"
 
 
@@ -205,8 +206,8 @@ def test_f45_a_long_list_of_differences_is_cut(count: int, more: str) -> None:
     with pytest.raises(Drift) as caught:
         check_disk(Plan(b"", operations), operations, MemoryFileWriter({}))
     named = min(count, 20)
-    assert caught.value.message.count("expected") == named
-    last = f"{named - 1}: expected {FOUND_OLD}, found nothing.{more}"
+    assert caught.value.message.count("was deleted") == named == len(caught.value.rows["changed"])
+    last = f"{named - 1} was deleted.{more}"
     assert caught.value.message.endswith(last)
 
 

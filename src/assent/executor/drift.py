@@ -37,15 +37,18 @@ def first_segment_files(plan: Plan) -> tuple[FileOperation, ...]:
 
 def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader) -> None:
     """Refuses a plan whose files, or files it relies on, changed since it was made."""
-    found = list(drifted_paths(plan, operations, disk))
+    found = list(changed_paths(plan, operations, disk))
     if not found:
         return
-    lines = [
-        f"{display_path(d.path)}: expected {d.expected}, found {d.found}."
-        for d in found[:MAX_NAMED]
-    ]
+    named = found[:MAX_NAMED]
+    lines = [f"{display_path(path)} {change_text(before, seen)}." for path, before, seen in named]
     more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
-    raise Drift(f"{FILES_CHANGED} {' '.join(lines)}{more}", "assent rebase")
+    drift = Drift(f"{FILES_CHANGED} {' '.join(lines)}{more}", "assent rebase")
+    drift.rows["changed"] = [
+        {"path": display_path(path), "expected": state_text(before), "found": state_text(seen)}
+        for path, before, seen in named
+    ]
+    raise drift
 
 
 def drifted_paths(

@@ -255,4 +255,6 @@ def imported_plan_drift(drift: Drift) -> Drift:
         f"{drift.message} The plan must be proposed again where it was created, based on the "
         "files here."
     )
-    return Drift(told, "assent propose --portable --out FILE")
+    found = Drift(told, "assent propose --portable --out FILE")
+    found.rows |= drift.rows
+    return found
