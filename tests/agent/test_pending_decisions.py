@@ -25,7 +25,7 @@ def test_f150_a_plan_waits_with_all_that_a_list_needs(world: World) -> None:
         look=f"assent review {of}",
     )
     assert found.risks == 1
-    assert found.preview[-2:] == ("1. write a.py", "2. write .github/workflows/x.yml")
+    assert found.preview[-2:] == ("1. create a.py", "2. create .github/workflows/x.yml")
 
 
 def test_f150_an_open_list_follows_what_others_decide(world: World) -> None:

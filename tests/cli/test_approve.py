@@ -346,5 +346,5 @@ def test_g7_reversibility_is_shown_before_the_yes(drafted: World) -> None:
     operations = drafted.ok("review")["operations"]
     assert [row["reversible"] for row in operations] == ["reversible"] * 3
     shown = drafted.run("review").out.decode()
-    for title in ("1. write a.txt", "2. delete old", "3. move moved → there"):
+    for title in ("1. create a.txt", "2. delete old", "3. move moved → there"):
         assert f"\n{title} (reversible)\n" in shown

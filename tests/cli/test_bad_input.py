@@ -198,7 +198,7 @@ def test_a_terminal_that_knows_only_ascii(world: World) -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     answer = world.process("review", env=ascii_only)
     assert answer.code == 0
-    assert b"1. write \\xe4.txt (reversible)" in answer.out
+    assert b"1. create \\xe4.txt (reversible)" in answer.out
     assert world.process("review", "--json", env=ascii_only).json == world.ok("review")
 
 

@@ -56,7 +56,7 @@ def test_g2_the_watching_itself_works(world: World) -> None:
 def test_a_build_says_what_became_of_each_operation(approved: World) -> None:
     lines = approved.run("build").out.decode().splitlines()
     assert lines[0] == "Done: all operations applied."
-    assert lines[1:3] == ["done         write   new", "done         delete  old"]
+    assert lines[1:3] == ["done         create  new", "done         delete  old"]
     assert lines[3].startswith("run 0")
     assert lines[-1] == "Next: assent undo"
 

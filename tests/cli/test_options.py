@@ -234,7 +234,7 @@ def test_g22_review_shows_them_side_by_side_what_differs_first(options: Talker) 
     lines = text.splitlines()
     assert lines[0] == "2 options; approving one discards the others"
     assert lines[1].split("  ")[-1].strip() == "Postgres"
-    assert text.index("write up.sh") < text.index("In all options") < text.index("write same.txt")
+    assert text.index("create up.sh") < text.index("In all options") < text.index("create same.txt")
     assert text.index("title") < text.index("risks")
     assert f"assent review --plan {rows[1]['name']}" in text
     found = world.ok("review")

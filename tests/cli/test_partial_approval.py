@@ -65,8 +65,9 @@ def test_g10_a_smaller_plan_with_its_own_digest_is_built(proposed: World) -> Non
 def test_g10_an_operation_is_declined_by_the_number_that_a_review_shows(proposed: World) -> None:
     shown = proposed.run("review").out.decode()
     rows = proposed.ok("review")["operations"]
-    for number, row in enumerate(rows, 1):
-        assert f"\n{number}. {row['kind']} {row['path']} (" in shown
+    assert [row["kind"] for row in rows] == ["write", "delete", "write"]
+    for number, (row, verb) in enumerate(zip(rows, ("create", "delete", "create"), strict=True), 1):
+        assert f"\n{number}. {verb} {row['path']} (" in shown
         assert rest(proposed, str(number)) == rest(proposed, row["id"]), row
     refused = proposed.no(1, "approve", "--without", "4", "--dry-run")
     assert (refused["error"], refused["next"]) == ("not_found", "assent review")
@@ -89,7 +90,7 @@ def test_g10_what_cannot_stay_goes_with_it(proposed: World) -> None:
     section = text.partition("Excluded\n")[2].splitlines()[:2]
     assert section == [
         "excluded  delete d",
-        "excluded too  write d/f: d/f needs a folder, but d remains a file.",
+        "excluded too  create d/f: d/f needs a folder, but d remains a file.",
     ]
     assert proposed.ok("build")["outcome"] == "done"
     assert proposed.files() == {
@@ -105,7 +106,7 @@ def test_g10_the_draft_is_smaller_too_and_staging_goes_on_from_it(proposed: Worl
     proposed.write("a.txt", b"a\n")
     proposed.propose()
     assert proposed.no(3, "build")["error"] == "not_approved"
-    assert b"excluded, and in the plan again  write a.txt" in proposed.run("review").out
+    assert b"excluded, and in the plan again  create a.txt" in proposed.run("review").out
 
 
 def test_g10_a_no_to_a_part_voids_an_earlier_yes_to_the_whole(proposed: World) -> None:

@@ -73,18 +73,23 @@ def test_g9_as_lines_the_difference_comes_first_and_nothing_is_hidden(read: Worl
     text = read.run("review").out.decode()
     head, _, rest = text.partition("Risks: ")
     assert f"{since_text(was)}\n" in head
-    for line in ("removed  write b.txt", "added    delete old.txt", "changed  write a.txt", "-two"):
+    for line in (
+        "removed  create b.txt",
+        "added    delete old.txt",
+        "changed  create a.txt",
+        "-two",
+    ):
         assert f"\n{line}\n" in head
     assert "1 operation is unchanged." in head
-    assert "write c.txt (reversible, reviewed)\n" in rest
-    assert "write a.txt (reversible, changed)\n" in rest
+    assert "create c.txt (reversible, reviewed)\n" in rest
+    assert "create a.txt (reversible, changed)\n" in rest
     assert "+c\n" in rest
     only = read.run("review", "--changes").out.decode()
     title, _, difference = head.partition("Since your last review")
     assert only.startswith(f"{title}Risks: 1 of 2 new operations\ndeletes ")
     assert difference in only
     after = only.partition(difference)[2]
-    assert "write a.txt (reversible, changed)\n" in after
+    assert "create a.txt (reversible, changed)\n" in after
     assert "\nrisks: deletes\n" in after
     assert "-old\n" in after
     assert "+c\n" not in only

@@ -57,7 +57,7 @@ def test_f150_f95_questions_of_children_and_plans_are_one_list(stage: Stage) -> 
     assert {key: plan[key] for key in ("kind", "session", "name", "digest", "operations")} == {
         "kind": "plan", "session": "tests", "name": "rename", "digest": digest, "operations": 1,
     }  # fmt: skip
-    assert plan["preview"][-1] == "1. write a.txt"
+    assert plan["preview"][-1] == "1. create a.txt"
     assert plan["commands"] == [
         f"assent approve --plan {known['plan_id']}",
         f"assent reject --plan {known['plan_id']} --note 'WHY'",
@@ -77,7 +77,7 @@ def test_f150_the_list_ends_each_row_with_what_decides_it(world: World) -> None:
     assert lines[0].startswith("Plan rename is ready for review (")
     assert lines[0].endswith(" ago)")
     assert lines[1].split("  ")[:2] == ["session tests", "1 operation"]
-    assert lines[2:6] == ["│ # A", "│ B <U+001B>[2J.", "│ C", "│ 1. write a.txt"]
+    assert lines[2:6] == ["│ # A", "│ B <U+001B>[2J.", "│ C", "│ 1. create a.txt"]
     assert lines[6] == f"Show all: assent review --plan {row['plan_id']}"
     assert lines[7:9] == [f"  {command}" for command in row["commands"]]
     assert lines[-1] == "1 item waiting."

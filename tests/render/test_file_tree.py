@@ -75,8 +75,8 @@ def test_the_tree_is_shown_with_counts_and_the_numbers_of_operations() -> None:
     assert file_tree_lines([first, other]) == [
         Line("heading", "Files: 2"),
         Line("dim", "  src/     +1 -1"),
-        Line("plain", "    a.py   +1 -1       1. write"),
-        Line("risk", "    b.bin  not text    2. write"),
+        Line("plain", "    a.py   +1 -1       1. create"),
+        Line("risk", "    b.bin  not text    2. create"),
     ]
 
 

@@ -94,7 +94,7 @@ similarity index 100%
 rename from a
 rename to b
 
-4. write logo.png (reversible)
+4. create logo.png (reversible)
 id 444444444444
 risks: unshown
 Not shown (binary or too large):
@@ -125,7 +125,7 @@ undo     no undo command
 Sandboxed: writes only in the workspace, no network.
 Beware.
 
-6 operations: 1 delete, 1 move, 2 runs, 2 writes.
+6 operations: 1 create, 1 delete, 1 move, 2 runs, 1 write.
 Digest
 {DIGEST}
 Next: assent approve --digest {DIGEST}"""

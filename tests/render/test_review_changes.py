@@ -62,9 +62,9 @@ def test_g9_what_left_joined_and_changed() -> None:
     )
     assert list(review_changes_lines(difference)) == [
         Line("heading", f"Since your last review (digest {was.digest[:12]}…)"),
-        Line("removed", "removed  write b"),
+        Line("removed", "removed  create b"),
         Line("added", "added    delete c"),
-        Line("hunk", "changed  write a"),
+        Line("hunk", "changed  create a"),
         Line("dim", "--- a/a"),
         Line("dim", "+++ b/a"),
         Line("hunk", "@@ -1 +1 @@"),
@@ -76,7 +76,7 @@ def test_g9_what_left_joined_and_changed() -> None:
 
 
 CHANGED = {
-    "binary": (write(b"a", None, b"\0\1"), write(b"a", None, b"\0\2"), None, "write a"),
+    "binary": (write(b"a", None, b"\0\1"), write(b"a", None, b"\0\2"), None, "create a"),
     "made on other content": (
         write(b"a", b"x\n", b"two\n"),
         write(b"a", b"one\n", b"two\n"),
@@ -90,7 +90,7 @@ CHANGED = {
             after=msgspec.structs.replace(write(b"a", None, b"x\n").after, mode=0o755),
         ),
         "old mode 644\nnew mode 755\n",
-        "write a",
+        "create a",
     ),
     "another kind": (
         write(b"a", b"x\n", b"one\n"),
@@ -169,9 +169,9 @@ def test_g9_marks_only_where_something_was_read() -> None:
     one = msgspec.structs.replace(
         review(), operations=(OperationReview("1", op, "reversible"),), since=None
     )
-    assert "1. write a (reversible)" in [line.text for line in review_lines(one)]
+    assert "1. create a (reversible)" in [line.text for line in review_lines(one)]
     read = msgspec.structs.replace(one, since=ReviewChanges("d" * 64, same=("2",)))
-    assert "1. write a (reversible, new)" in [line.text for line in review_lines(read)]
+    assert "1. create a (reversible, new)" in [line.text for line in review_lines(read)]
     assert FIRST_REVIEW in [line.text for line in review_diff_lines(one)]
     assert review_diff_json(one) == {
         "plan_id": "01plan", "digest": "d" * 64, "risks": [], "since": None
@@ -235,9 +235,9 @@ def test_g9_what_joined_is_shown_in_full_with_its_risks_first() -> None:
     shown = msgspec.structs.replace(review(), operations=operations, since=found(was, now))
     lines = [line.text for line in review_diff_lines(shown)]
     risk = "Risks: 1 of 1 new operation"
-    assert lines.index(risk) < lines.index("added    write evil.sh") < lines.index("+x")
+    assert lines.index(risk) < lines.index("added    create evil.sh") < lines.index("+x")
     assert lines[lines.index(risk) + 1].startswith("executable      2. evil.sh: ")
-    assert "2. write evil.sh (reversible, new)" in lines
+    assert "2. create evil.sh (reversible, new)" in lines
     assert "risks: executable" in lines
     assert "+one" not in lines
     since_of = review_diff_json(shown)["since"]

@@ -54,7 +54,7 @@ def test_each_operation_is_a_line_with_a_sign_for_its_risk() -> None:
         Line("risk", "2! delete b  -3"),
         Line("plain", "3  move   c → d"),
         Line("risk", "4! run    make"),
-        Line("risk", "5! write  e  not text"),
+        Line("risk", "5! create e  not text"),
     ]
     assert [*staged_lines([])] == [Line("dim", NONE)]
 

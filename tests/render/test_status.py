@@ -322,7 +322,7 @@ def test_a_run_names_how_each_command_ended() -> None:
     ]  # fmt: skip
     lines = [line.text for line in run_lines("r", "needs_you", results, (), (None, 0, 3, None))]
     assert lines[1:5] == [
-        "done         write   f",
+        "done         create  f",
         "done         run     make it (exit 0)",
         "failed       run     echo [masked: AWS access key] (exit 3)",
         "not_started  run     make it",

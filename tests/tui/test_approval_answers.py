@@ -63,8 +63,8 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         await reader.press("space")
         await reader.seat.shows("Put the cursor on an operation first")
         await reader.press("right_square_bracket", "space")
-        await reader.seat.shows("[excluded] 1. write short.txt")
-        await reader.seat.shows("excluded   1. write short.txt")
+        await reader.seat.shows("[excluded] 1. create short.txt")
+        await reader.seat.shows("excluded   1. create short.txt")
         await reader.seat.shows("w preview without excluded · 2 feedback")
         await reader.press("y")
         await reader.seat.shows("w comes first")
@@ -77,7 +77,7 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         smaller = reader.panel.digest()
         assert smaller != whole
         await reader.seat.shows(smaller[:12])
-        await reader.seat.shows("excluded  write short.txt")
+        await reader.seat.shows("excluded  create short.txt")
         await reader.press("1", "y")
         assert reader.approvals == []
         await reader.to_the_end()
@@ -159,10 +159,10 @@ def test_g9_what_was_read_before_is_said_and_only_the_difference_is_new(stage: S
         await reader.seat.shows("Since your last review")
         await reader.seat.shows("Since your last review: 1 added")
         titles = [sheet.lines[0].text for sheet in reader.panel.line_view.sections]
-        assert [title for title in titles if ". write" in title] == [
-            "1. write short.txt (reversible, reviewed)",
-            "2. write long.txt (reversible, reviewed)",
-            "3. write third.txt (reversible, new)",
+        assert [title for title in titles if ". create" in title] == [
+            "1. create short.txt (reversible, reviewed)",
+            "2. create long.txt (reversible, reviewed)",
+            "3. create third.txt (reversible, new)",
         ]
 
     stage.show(read_by(first))

@@ -125,7 +125,7 @@ def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
         "undo       1 cannot be undone: 2. run curl x",
         "undo       1 undone with limits: 3. run touch y",
         "changed    First review",
-        "excluded   1. write a",
+        "excluded   1. create a",
         "note       a note",
     ]
     assert all(len(line.text) <= 40 for line in context_lines(found, ReviewContext(undo), 40))
@@ -167,7 +167,7 @@ def test_f57_a_comment_is_tied_to_the_line_of_the_text_however_it_is_folded(
 
 
 @pytest.mark.parametrize(
-    ("words", "number"), [("1. write", 0), ("+1 -1", 0), ("-old", 5), ("+new", 6)]
+    ("words", "number"), [("1. create", 0), ("+1 -1", 0), ("-old", 5), ("+new", 6)]
 )
 def test_g18_a_comment_is_tied_to_the_line_of_the_diff_or_to_the_operation(
     words: str, number: int

@@ -119,7 +119,7 @@ def comments(story: Story) -> None:
     comment(screen, "Be polite.")
     screen.shows("1 pending, sent with feedback")
     screen.answer("Down", "Be polite.")  # it is below the last row
-    screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
+    screen.answer("]", "▸ 1. create greet.py", anew=("Home", "]"))
     screen.press(*["Down"] * 2)
     screen.shows('▸ 1 +print("Hello")')
     comment(screen, "Name the world.")
@@ -165,9 +165,9 @@ def approves(story: Story) -> None:
     """One operation is left out; what is left is read to its end and approved."""
     screen = story.terminal
     whole = story.plan()["digest"]
-    screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
-    screen.answer("]", "▸ 2. write notes.txt", anew=("Home", "]", "]"))
-    screen.answer("Space", "[excluded] 2. write notes.txt", "excluded   2. write notes.txt")
+    screen.answer("]", "▸ 1. create greet.py", anew=("Home", "]"))
+    screen.answer("]", "▸ 2. create notes.txt", anew=("Home", "]", "]"))
+    screen.answer("Space", "[excluded] 2. create notes.txt", "excluded   2. create notes.txt")
     screen.answer("w", "· without excluded", "(rest first")
     screen.answer("End", "1 approve ·")
     shown = screen.answer("1", "without excluded operations?", "y approve and build")

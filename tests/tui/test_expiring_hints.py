@@ -61,10 +61,10 @@ def test_only_the_newest_hint_is_left_of_a_review_a_build_an_undo_and_a_redo(sta
         await seat.until(lambda: hints(seat) == [UNDO_HINTS["build"]])
         await does(seat, "/undo")
         await seat.until(lambda: hints(seat) == [UNDO_HINTS["undo"]])
-        assert "Undone: write hello.txt." in told(seat)
+        assert "Undone: create hello.txt." in told(seat)
         await does(seat, "/redo")
         await seat.until(lambda: hints(seat) == [UNDO_HINTS["redo"]])
-        assert "Redone: write hello.txt." in told(seat)
+        assert "Redone: create hello.txt." in told(seat)
 
     stage.show(act)
 
@@ -105,7 +105,7 @@ def test_g35_after_resuming_builds_undos_and_redos_stand_where_they_happened(sta
             next(at for at, line in enumerate(lines) if line.startswith(words)) for words in STORY
         ]
         assert places == sorted(places)
-        assert "write hello.txt." in lines
+        assert "create hello.txt." in lines
         assert lines[-1] == PLAN_STATES[""]
         await does(seat, "/undo")
         assert PLAN_STATES[""] not in told(seat)

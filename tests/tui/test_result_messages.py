@@ -79,7 +79,7 @@ def test_the_conversation_tells_what_was_typed_approved_and_built(stage: Stage) 
         lines = told(seat)
         at = lines.index("  You approved the plan.")
         after = [line for line in lines[at + 1 :] if line.strip()]
-        assert after[:3] == ["  Build: done.", "  write a.txt.", "  /undo reverts it."]
+        assert after[:3] == ["  Build: done.", "  create a.txt.", "  /undo reverts it."]
 
     stage.show(act)
 

@@ -57,7 +57,7 @@ def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
 
     async def act(seat: Seat) -> None:
         await built(seat, plan)
-        for words in ("Build: done", "│ first", "│ second", "done         write", "Ctrl+Z undo"):
+        for words in ("Build: done", "│ first", "│ second", "done         create", "Ctrl+Z undo"):
             await seat.shows(words)
         await press(seat, "ctrl+z")
         await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))

@@ -150,7 +150,7 @@ def test_operations_are_listed_with_counts_and_risks_and_enter_shows_one(here: H
         here.side.focus_part()
         await sight.press("2")
         lines = [line.removeprefix("│").strip(" ▸") for line in sight.lines()[1:4]]
-        assert lines == ["1  write  a.txt  +2 -1", "2! run    make test", "3! write  .env  +1"]
+        assert lines == ["1  write  a.txt  +2 -1", "2! run    make test", "3! create .env  +1"]
         await sight.press("enter")
         assert isinstance(sight.screen, OperationPanel)
         assert "1. write a.txt" in sight.text()

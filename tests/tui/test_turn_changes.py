@@ -29,7 +29,7 @@ def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> 
         seat.app.run_slash("/diff turns")
         await seat.shows("1     2      +2 -1  Change it")
         seat.app.run_slash("/diff 1")
-        for words in ("Turn 1: 2 files, +2 -1", "1   -one", "  1 +two", "new file b.txt, +1 -0"):
+        for words in ("Turn 1: 2 files, +2 -1", "1   -one", "  1 +two", "create b.txt, +1 -0"):
             await seat.shows(words)
         assert not [raw for raw in RAW if raw in seat.text()]
         assert len(seat.app.screen_stack) == 1
@@ -55,7 +55,7 @@ def test_without_a_plan_the_edits_of_the_session_are_shown_until_they_are_undone
         stage.ok("plan", "new", "other")
         seat.app.run_slash("/diff")
         await seat.shows("This session: 2 files, +2 -1")
-        for words in ("1   -one", "  1 +three", "new file b.txt, +1 -0"):
+        for words in ("1   -one", "  1 +three", "create b.txt, +1 -0"):
             await seat.shows(words)
         assert not [raw for raw in RAW if raw in seat.text()]
         seat.app.run_slash("/clear")

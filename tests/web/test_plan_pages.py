@@ -56,7 +56,7 @@ def test_g20_f56_f58_the_whole_story_without_script(server: Served) -> None:
     assert "deletes" in person.text
     ids = {row["path"]: row["id"] for row in operations(person, path) if row.get("path")}
     person.send("/without", operation=ids["b.txt"][:12])
-    assert "write b.txt" in person.text
+    assert "create b.txt" in person.text
     person.send("#exclude", go="approve")
     (smaller,) = re.findall(r'id="digest">(\w{64})<', person.html)
     assert smaller != whole

@@ -67,7 +67,7 @@ def test_f37_a_file_is_found_without_script_and_no_tick_is_lost(server: Served) 
     (first, *_) = person.client.get(f"{path}/operations")["operations"]
     person.send("#exclude", find="file-5", operation=first["id"][:12])
     assert "10 of 59 files match." in person.text
-    assert "write part0/file-00.txt" in person.text, "what was ticked is named as excluded"
+    assert "create part0/file-00.txt" in person.text, "what was ticked is named as excluded"
     watcher.open(f"{path}/review")
     watcher.open(f"{path}/review?find=file-5&page=1")
     assert "10 of 60 files match." in watcher.text

@@ -33,8 +33,8 @@ from assent.render.lines import Line, wrapped_lines
 from assent.render.log import batch_row
 from assent.render.rows import (
     Row,
-    operation_kind,
     operation_subject,
+    operation_verb,
     redacted_row,
     run_row,
     warning_rows,
@@ -105,7 +105,7 @@ def text_plan_build_lines(
     yield Line("risk" if work.left or work.refused else "heading", _sentence(work))
     for result, op in results:
         yield from wrapped_lines(
-            "plain", f"{result:<11}  {operation_kind(op):<6}  {operation_subject(op)}"
+            "plain", f"{result:<11}  {operation_verb(op):<6}  {operation_subject(op)}"
         )
     for words in work.left:
         yield from wrapped_lines("risk", f"Not marked as done: {visible_line(words)}")

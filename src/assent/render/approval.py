@@ -14,7 +14,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, Style, untrusted_lines, wrapped_lines
-from assent.render.rows import Row, operation_kind, operation_row, operation_subject
+from assent.render.rows import Row, operation_row, operation_subject, operation_verb
 
 # Approval notes: as items of the next plan's Markdown, as lines and as JSON.
 
@@ -149,7 +149,7 @@ def excluded_lines(
         what = "excluded too" if one.reason else "excluded"
         style: Style = "risk" if one.back else "plain"
         yield from wrapped_lines(
-            style, f"{what}{again}  {operation_kind(one.op)} {operation_subject(one.op)}{why}"
+            style, f"{what}{again}  {operation_verb(one.op)} {operation_subject(one.op)}{why}"
         )
     if unsure:
         yield from wrapped_lines("risk", EXCLUDED_COMMAND_WARNING)

@@ -10,7 +10,7 @@ from assent.core.plan.operation import MoveFile, RunCommand
 from assent.core.text.hidden_chars import visible_path
 from assent.render.lines import Line, Style
 from assent.render.review import OperationReview, diff_line_counts
-from assent.render.rows import operation_kind
+from assent.render.rows import operation_verb
 
 _FILE: Final = b"\0"
 
@@ -45,7 +45,7 @@ def tree_files(operations: Iterable[OperationReview]) -> Iterator[TreeFile]:
         if not isinstance(one.op, RunCommand):
             path = one.op.to if isinstance(one.op, MoveFile) else one.op.path
             counts = diff_line_counts(one.diff)
-            kind = operation_kind(one.op)
+            kind = operation_verb(one.op)
             yield TreeFile(path, number, kind, *counts, one.diff is not None, one.is_risky)
 
 

@@ -18,9 +18,9 @@ from assent.render.rows import (
     Row,
     estimate_row,
     operation_brief,
-    operation_kind,
     operation_kinds_text,
     operation_row,
+    operation_verb,
 )
 from assent.render.status import critique_row
 
@@ -201,7 +201,7 @@ def _operation_lines(
         where = f"{number}." if one.is_common and len({n for _, n in has}) == 1 else numbers
         plus, minus = diff_line_counts(first.diff)
         lines = f"  +{plus} -{minus}" if plus or minus else ""
-        what = f"{operation_kind(one.op)} {operation_brief(one.op)}{lines}"
+        what = f"{operation_verb(one.op)} {operation_brief(one.op)}{lines}"
         rows.append((f"  {where}", what))
     yield from table_lines("plain", rows)
 
@@ -242,7 +242,7 @@ def _subject(one: OptionOperation) -> object:
 
 
 def _kinds(review: Review) -> str:
-    kinds = [operation_kind(each.op) for each in review.operations]
+    kinds = [operation_verb(each.op) for each in review.operations]
     return operation_kinds_text(kinds) or "none (a model builds it)"
 
 

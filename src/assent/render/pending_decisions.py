@@ -19,7 +19,7 @@ from assent.render.rows import (
     RECOVER_WAYS,
     Row,
     operation_brief,
-    operation_kind,
+    operation_verb,
     redacted_row,
 )
 
@@ -145,7 +145,7 @@ def _preview(text: str) -> tuple[str, ...]:
 
 def _operations(review: Review) -> tuple[str, ...]:
     some = [
-        redact(_cut(f"{number}. {operation_kind(one.op)} {operation_brief(one.op)}"))
+        redact(_cut(f"{number}. {operation_verb(one.op)} {operation_brief(one.op)}"))
         for number, one in enumerate(review.operations[:MAX_PREVIEW_LINES], 1)
     ]
     left = len(review.operations) - MAX_PREVIEW_LINES

@@ -10,7 +10,7 @@ from assent.core.paths import display_path
 from assent.core.plan.operation import Operation
 from assent.core.text.hidden_chars import visible_path
 from assent.render.lines import BLANK, Line, counted, wrapped_lines
-from assent.render.rows import Row, operation_kind, operation_row, operation_subject
+from assent.render.rows import Row, operation_row, operation_subject, operation_verb
 from assent.render.status import of_plan
 
 SHORT: Final = 12  # characters of an id in a list; whole ones are in --json
@@ -62,7 +62,7 @@ def rebase_lines(found: RebaseSummary, *, dry_run: bool) -> Iterator[Line]:
             )
         elif old != new:
             yield from wrapped_lines(
-                "plain", f"{new[:SHORT]}  {operation_kind(op):<13}  {operation_subject(op)}"
+                "plain", f"{new[:SHORT]}  {operation_verb(op):<13}  {operation_subject(op)}"
             )
     if found.is_empty:
         yield Line("plain", EMPTY)

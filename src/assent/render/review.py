@@ -84,6 +84,7 @@ from assent.render.rows import (
     operation_kinds_text,
     operation_row,
     operation_subject,
+    operation_verb,
     path_fields,
     warning_rows,
 )
@@ -491,7 +492,7 @@ def operation_header_lines(
 ) -> list[Line]:
     """Renders the lines above a diff; `about` is shown instead of the operation's id."""
     op = operation.op
-    title = f"{number}. {operation_kind(op)} {operation_brief(op)}"
+    title = f"{number}. {operation_verb(op)} {operation_brief(op)}"
     lines = [*wrapped_lines("heading", f"{title} ({operation.reversible}{mark})")]
     told = f"id {operation.id[:SHORT]}" if about is None else about
     lines += [Line("dim", told)] if told else []
@@ -557,7 +558,7 @@ def _end(review: Review, *, asking: bool) -> Iterator[Line]:
 
 def operation_counts_text(operations: Iterable[Operation]) -> str:
     """Returns the number of operations, in all and by kind, as a sentence."""
-    kinds = [operation_kind(each) for each in operations]
+    kinds = [operation_verb(each) for each in operations]
     if not kinds:
         return "No operations: this is a text plan."
     return f"{counted(len(kinds), 'operation')}: {operation_kinds_text(kinds)}."
@@ -600,6 +601,7 @@ def _parts(review: Review, about: Iterable[str]) -> Iterator[CommentTarget]:
 
 
 def _about(operation: OperationReview) -> str:
+    """Returns the name of an operation in stored comments, which do not change."""
     return f"{operation_kind(operation.op)} {operation_brief(operation.op)}"
 
 
@@ -634,7 +636,7 @@ def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
     for number, operation in enumerate(operations, 1):
         sign = RISKY if operation.is_risky else " "
         words = (
-            f"{number:>{width}}{sign} {operation_kind(operation.op):<6} "
+            f"{number:>{width}}{sign} {operation_verb(operation.op):<6} "
             f"{operation_subject(operation.op)}"
         )
         yield Line("risk" if operation.is_risky else "plain", f"{words}{_counts(operation)}")
@@ -643,7 +645,7 @@ def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
 def operation_title(number: int, operation: OperationReview) -> str:
     """Returns an operation as a title."""
     return (
-        f"{number}. {operation_kind(operation.op)} {operation_brief(operation.op)} "
+        f"{number}. {operation_verb(operation.op)} {operation_brief(operation.op)} "
         f"({operation.reversible})"
     )
 

@@ -13,9 +13,9 @@ from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 from assent.render.rows import (
     Row,
     command_settings,
-    operation_kind,
     operation_row,
     operation_subject,
+    operation_verb,
 )
 
 SHORT: Final = 12
@@ -239,7 +239,7 @@ def _set(what: str, was: Iterable[str], now: Iterable[str]) -> Iterator[str]:
 
 def _named(word: str, style: Style, operations: Sequence[NamedOperation]) -> Iterator[Line]:
     for _, op in operations:
-        yield from wrapped_lines(style, f"{word:<7}  {operation_kind(op)} {operation_subject(op)}")
+        yield from wrapped_lines(style, f"{word:<7}  {operation_verb(op)} {operation_subject(op)}")
 
 
 def _made_on(op: Operation) -> FileState | None:
@@ -247,14 +247,14 @@ def _made_on(op: Operation) -> FileState | None:
 
 
 def _titled(was: Operation, now: Operation) -> str:
-    if (operation_kind(was), operation_subject(was)) == (
-        operation_kind(now),
+    if (operation_verb(was), operation_subject(was)) == (
+        operation_verb(now),
         operation_subject(now),
     ):
-        return f"{operation_kind(now)} {operation_subject(now)}"
+        return f"{operation_verb(now)} {operation_subject(now)}"
     return (
-        f"{operation_kind(was)} {operation_subject(was)} became "
-        f"{operation_kind(now)} {operation_subject(now)}"
+        f"{operation_verb(was)} {operation_subject(was)} became "
+        f"{operation_verb(now)} {operation_subject(now)}"
     )
 
 

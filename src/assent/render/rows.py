@@ -252,8 +252,14 @@ def row_path(row: Row, field: str) -> str:
 
 
 def operation_kind(op: Operation) -> str:
-    """Returns the word for what an operation does: write, delete, move or run."""
+    """Returns the name of an operation's kind in data: write, delete, move or run."""
     return str(op.__struct_config__.tag)
+
+
+def operation_verb(op: Operation) -> str:
+    """Returns what an operation does, for people: as its kind, and `create` of what is new."""
+    new = isinstance(op, WriteFile) and op.before is None
+    return "create" if new else operation_kind(op)
 
 
 def operation_kinds_text(kinds: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
 from assent.render.lines import Line, Style, counted, local_time, table_lines, wrapped_lines
-from assent.render.rows import Row, exit_code_text, operation_kind, operation_subject, row_path
+from assent.render.rows import Row, exit_code_text, operation_subject, operation_verb, row_path
 
 NAMED_STEPS: Final = 5  # steps that one line names
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
@@ -338,7 +338,7 @@ def run_lines(
         shade: Style = "plain" if result in _GOOD else "risk"
         ended = "" if code is None else f" (exit {exit_code_text(code)})"
         yield from wrapped_lines(
-            shade, f"{result:<11}  {operation_kind(op):<6}  {_told(op)}{ended}"
+            shade, f"{result:<11}  {operation_verb(op):<6}  {_told(op)}{ended}"
         )
     for note in told:
         yield from wrapped_lines("risk", visible_line(note))

@@ -6,12 +6,12 @@ from typing import Final, Literal
 import msgspec
 
 from assent.core.paths import display_path
-from assent.core.plan.operation import FileOperation, WriteFile
+from assent.core.plan.operation import FileOperation
 from assent.core.text.hidden_chars import visible_line
 from assent.render.diff import NOT_SHOWN, diff_lines
 from assent.render.lines import BLANK, Line, counted, table_lines, wrapped_lines
 from assent.render.review import diff_line_counts
-from assent.render.rows import Row, operation_kind, operation_subject, redacted_row
+from assent.render.rows import Row, operation_kind, operation_subject, operation_verb, redacted_row
 
 NOTHING: Final = "No turn in this session changed files."
 _TAKEN: Final = {"": "", "some": "partly undone", "all": "undone"}
@@ -112,9 +112,7 @@ def _heading_lines(what: str, changes: TurnChanges, taken: str) -> Iterator[Line
 def file_heading_lines(file: FileChange) -> Iterator[Line]:
     """Renders what is above the diff of a file: what was done, or that there is none."""
     op = file.operation
-    new = isinstance(op, WriteFile) and op.before is None
-    kind = "new file" if new else operation_kind(op)
-    about = f"{kind} {operation_subject(op)}, {_counts(file)}"
+    about = f"{operation_verb(op)} {operation_subject(op)}, {_counts(file)}"
     yield from wrapped_lines("heading", about)
     if file.diff is None:
         yield Line("dim", NOT_SHOWN)

@@ -12,9 +12,9 @@ from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.review import not_shown_lines
 from assent.render.rows import (
     Row,
-    operation_kind,
     operation_row,
     operation_subject,
+    operation_verb,
     path_fields,
     redacted_row,
 )
@@ -40,14 +40,14 @@ def undo_lines(
     yield Line("heading", f"{verb.capitalize()} of {what}")
     for own, command in zip(plan.ids, extent.commands, strict=False):
         yield from wrapped_lines(
-            "plain", f"{own[:SHORT]}  {operation_kind(command):<6}  {operation_subject(command)}"
+            "plain", f"{own[:SHORT]}  {operation_verb(command):<6}  {operation_subject(command)}"
         )
     changes = diffs[len(extent.commands) :] or [""] * len(inversion.operations)
     files = [*plan.ids[len(extent.commands) :]]
     names = files if extent.again else [ids[index] for index, _ in inversion.operations]
     for name, (_, op), diff in zip(names, inversion.operations, changes, strict=True):
         yield from wrapped_lines(
-            "plain", f"{name[:SHORT]}  {operation_kind(op):<6}  {operation_subject(op)}"
+            "plain", f"{name[:SHORT]}  {operation_verb(op):<6}  {operation_subject(op)}"
         )
         yield from diff_lines(diff) if diff else not_shown_lines(op) if diff is None else ()
     for index, reason in inversion.skipped:

@@ -21,7 +21,7 @@ from assent.core.run.journal import ReportedOutcome
 from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, Style
-from assent.render.rows import operation_brief, operation_kind
+from assent.render.rows import operation_brief, operation_verb
 from assent.render.status import progress_text
 from assent.render.steps import SIGNS, progress_row, step_text
 
@@ -173,7 +173,7 @@ def built_step_lines(steps: Sequence[StepStatus]) -> list[Line]:
 
 def operation_names(operations: Sequence[Operation]) -> str:
     """Returns the names of operations, shortened if there are many."""
-    shown = [f"{operation_kind(op)} {operation_brief(op)}" for op in operations[:MAX_NAMED]]
+    shown = [f"{operation_verb(op)} {operation_brief(op)}" for op in operations[:MAX_NAMED]]
     more = len(operations) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 

@@ -24,7 +24,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.command_output import CommandOutputLines, progress_line
 from assent.render.lines import GUTTER, Line
-from assent.render.rows import operation_brief, operation_kind
+from assent.render.rows import operation_brief, operation_verb
 from assent.tui.hints import next_on_screen, with_screen_commands
 from assent.tui.host import ScreenHost
 from assent.tui.messages import RewoundSession, RunActivity, RunBegan, RunOver
@@ -129,7 +129,7 @@ class RunProgressView:
     def _row(self, at: int, op: Operation, last: int) -> str:
         state = "done" if at < self._first else "running" if at <= last else "pending"
         return (
-            f"{STATE_MARKS[state]} {state:<7}  {at + 1}. {operation_kind(op)} "
+            f"{STATE_MARKS[state]} {state:<7}  {at + 1}. {operation_verb(op)} "
             f"{redact(operation_brief(op))}"
         )
 

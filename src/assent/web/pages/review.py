@@ -19,7 +19,7 @@ from assent.render.lines import counted
 from assent.render.rehearsal import rehearsal_row, rehearsal_text
 from assent.render.review import OperationReview, Review, option_text
 from assent.render.review_changes import changes_text, review_changes_lines
-from assent.render.rows import operation_kind, operation_subject
+from assent.render.rows import operation_subject, operation_verb
 from assent.web.api import comments as comments_api
 from assent.web.api import decisions, operations
 from assent.web.pages.markdown import preview_markdown
@@ -208,7 +208,7 @@ def _parts(
 
 
 def _named(op: Operation) -> str:
-    return f"{operation_kind(op)} {operation_subject(op)}"
+    return f"{operation_verb(op)} {operation_subject(op)}"
 
 
 def _comments(engine: "Engine", record: "PlanRecord") -> list[CommentView]:

@@ -28,7 +28,7 @@ from assent.render.diff_view import FileDiff, diff_view, unfolded
 from assent.render.lines import Span, counted
 from assent.render.plan_source import plan_source
 from assent.render.review import OperationReview, Review, diff_line_counts, reviewed_mark
-from assent.render.rows import command_lines, operation_kind, operation_subject
+from assent.render.rows import command_lines, operation_subject, operation_verb
 from assent.web.pages.diff_html import (
     LinkTo,
     OpenFold,
@@ -153,7 +153,7 @@ def risk_views(review: Review) -> list[RiskView]:
         places.setdefault(code, []).append(("", visible_line(where)))
     for number, one in enumerate(review.operations, 1):
         for code in one.risks:
-            words = f"{number}. {operation_kind(one.op)} {operation_subject(one.op)}"
+            words = f"{number}. {operation_verb(one.op)} {operation_subject(one.op)}"
             places.setdefault(code, []).append((one.id, words))
     found = [
         RiskView(code, RISK_LEVELS[code], RISK_CODES[code], tuple(places[code]))
@@ -162,7 +162,7 @@ def risk_views(review: Review) -> list[RiskView]:
     ]
     for level in ("high", "medium"):
         only = [
-            (one.id, f"{number}. {operation_kind(one.op)} {operation_subject(one.op)}")
+            (one.id, f"{number}. {operation_verb(one.op)} {operation_subject(one.op)}")
             for number, one in enumerate(review.operations, 1)
             if one.risk == level and not one.risks
         ]
@@ -209,7 +209,7 @@ def operation_view(
     return OperationView(
         number,
         one.id,
-        operation_kind(op),
+        operation_verb(op),
         operation_subject(op),
         one,
         reviewed_mark(review, one).removeprefix(", "),

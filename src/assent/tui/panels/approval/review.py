@@ -59,7 +59,7 @@ from assent.render.review_changes import (
     review_changes_lines,
 )
 from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
-from assent.render.rows import operation_brief, operation_kind
+from assent.render.rows import operation_brief, operation_verb
 from assent.render.status import critique_texts, state_text
 from assent.tui.hints import error_text, with_screen_commands
 from assent.tui.line_view import NO_ROW, LinePosition, Section
@@ -420,7 +420,7 @@ def undo_limits(operations: Sequence[OperationReview]) -> Iterator[str]:
     """Yields what an undo cannot undo, and what it can undo only in part."""
     for how, words in _HARD.items():
         found = [
-            f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
+            f"{number}. {operation_verb(each.op)} {operation_brief(each.op)}"
             for number, each in enumerate(operations, 1)
             if each.reversible == how and isinstance(each.op, RunCommand)
         ]
@@ -441,10 +441,10 @@ def _changed(since: ReviewChanges | None) -> str:
 def _names(review: Review, ids: Collection[str]) -> str:
     if review.declined:
         return "; ".join(
-            f"{operation_kind(one.op)} {operation_brief(one.op)}" for one in review.declined
+            f"{operation_verb(one.op)} {operation_brief(one.op)}" for one in review.declined
         )
     found = [
-        f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
+        f"{number}. {operation_verb(each.op)} {operation_brief(each.op)}"
         for number, each in enumerate(review.operations, 1)
         if each.id in ids
     ]
