@@ -126,7 +126,8 @@ def test_f141_a_preview_lists_what_a_redo_does_beside_the_diff_of_it(undone: Wor
         row["id"] for row in done["operations"]
     )
     for row in preview["operations"]:
-        assert f"{row['id'][:12]}  {row['kind']:<6}  {row['path']}" in shown
+        verb = "create" if row["path"] == "new/file" else row["kind"]
+        assert f"{row['id'][:12]}  {verb:<6}  {row['path']}" in shown
 
 
 def test_f141_a_preview_after_a_partial_undo_lists_what_the_redo_does(world: World) -> None:
