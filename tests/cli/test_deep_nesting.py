@@ -11,8 +11,8 @@ from tests.cli.scripts import Talker, turn
 from tests.support import forked_python
 
 from assent.config.config_file import parse_toml
+from assent.core.decoding import TOO_DEEP
 from assent.core.errors import UsageError
-from assent.core.json_depth import TOO_DEEP
 
 DEEP = 10_000
 JSON = "[" * DEEP + "]" * DEEP

@@ -3,6 +3,7 @@
 import msgspec
 
 from assent.agent.session_repository import PendingQuestionList, SessionRepository
+from assent.core.decoding import json_decoder
 from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.event import StoredEvent
 from assent.core.llm import ToolCall
@@ -43,7 +44,7 @@ class GrantLog(msgspec.Struct, frozen=True):
 
 
 NO_GRANTS = GrantLog()
-_decode = msgspec.json.Decoder(GrantLog).decode
+_decode = json_decoder(GrantLog).decode
 _encode = msgspec.json.Encoder().encode
 
 

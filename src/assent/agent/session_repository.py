@@ -6,6 +6,7 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
+from assent.core.decoding import json_decoder
 from assent.core.errors import Busy, ConcurrentChange, NotFound, meant
 from assent.core.event import MAX_OUTPUTS, OutputKept, OutputsDeleted, StoredEvent
 from assent.core.permission.mode import CustomModes, missing_mode
@@ -19,7 +20,7 @@ from assent.ports import EventBatch
 
 MAX_TRIES = 20  # at a session in which others are saying something, too
 
-_decode = msgspec.json.Decoder(SessionRecord).decode
+_decode = json_decoder(SessionRecord).decode
 _encode = msgspec.json.Encoder().encode
 
 

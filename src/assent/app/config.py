@@ -36,6 +36,7 @@ from assent.config.settings import (
     refused_keys,
 )
 from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
+from assent.core.decoding import convert
 from assent.core.errors import NotFound, Refused, UsageError, meant, nearest
 from assent.core.llm import PROVIDERS, ModelSettings, unknown_provider
 from assent.core.permission.mode import MODES
@@ -361,7 +362,7 @@ def _problems(table: dict[str, Any]) -> Iterator[SettingProblem]:
         spoilt = spoilt or problem.path[0] == "rules"
         yield problem
     if not spoilt:
-        rules = msgspec.convert(table.get("rules", ()), tuple[RuleSettings, ...])
+        rules = convert(table.get("rules", ()), tuple[RuleSettings, ...])
         for at, why in failed_rules(Settings(rules=rules), str(File.home())):
             yield SettingProblem(("rules", at), why)
     modes = table.get("modes", {})

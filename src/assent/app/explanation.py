@@ -5,6 +5,7 @@ from contextlib import suppress
 import msgspec
 
 from assent.app.session import SessionRuntime
+from assent.core.decoding import convert
 from assent.core.llm import ToolCall
 from assent.core.permission.mode import default_agent, resolve_mode
 from assent.core.permission.rule_match import ExplainedDecision
@@ -145,7 +146,7 @@ def _ruled_out(seat: ExplainContext, call: ToolCall, missing: CallExplanation) -
     found = None
     with suppress(Exception):  # what it touches is only of interest if it can be told
         assert tool is not None
-        args = msgspec.convert(call.args, tool.args)
+        args = convert(call.args, tool.args)
         found = _judged(seat, *tool.touches(args, seat.context), tool=call.tool)
     if found is None or not found.decision.rule or found.decision.verdict is not Verdict.DENY:
         return missing

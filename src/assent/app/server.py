@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from assent.app.settings import user_paths
+from assent.core.decoding import decode_json
 from assent.ports import CacheFile
 from assent.ports.storage import Clock, EventStore, Locks
 
@@ -48,7 +49,7 @@ class ServerState(msgspec.Struct, frozen=True):
     def address(self) -> ServerAddress:
         """Returns where the server listens, or listened last."""
         try:
-            return msgspec.json.decode(self.file.read() or b"{}", type=ServerAddress)
+            return decode_json(self.file.read() or b"{}", ServerAddress)
         except msgspec.MsgspecError:
             return ServerAddress()
 

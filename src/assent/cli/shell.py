@@ -17,6 +17,7 @@ from assent.cli.options import Number, examples
 from assent.cli.output import CliOutput, VisibleOutput
 from assent.cli.scratch_command import command_line
 from assent.cli.terminal import silence_stdout
+from assent.core.decoding import decode_json
 from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import (
     PLAN_COMMAND_LIMITS,
@@ -187,7 +188,7 @@ def _check_all(*, sandboxed: bool) -> None:
                 f"A line is {MAX_LINE_BYTES} bytes or longer.", "assent shell check --help"
             )
         try:
-            asked = msgspec.json.decode(line, type=ShellCheckRequest)
+            asked = decode_json(line, ShellCheckRequest)
         except (msgspec.MsgspecError, RecursionError) as error:
             answer: dict[str, object] = {"error": f"Not a JSON object with `cmd`: {error}."}
         else:

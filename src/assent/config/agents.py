@@ -22,6 +22,7 @@ from assent.config.front_matter import (
     split_front_matter,
 )
 from assent.config.paths import path_within
+from assent.core.decoding import decode_json
 from assent.core.errors import UsageError
 from assent.core.session.agent import Agent
 
@@ -152,6 +153,6 @@ def _builtin(name: str) -> Agent:
     text: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
     front, body = split_front_matter(text)
     members = dict(line.split(": ", 1) for line in front.splitlines())
-    tools = msgspec.json.decode(members.get("tools", "{}"), type=dict[str, bool])
+    tools = decode_json(members.get("tools", "{}"), dict[str, bool])
     file = AgentFile(members["description"], members["mode"], tools=tools, prompt=body.strip())
     return agent_from_file(name, file, "builtin")

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.config.paths import leads_within
+from assent.core.decoding import is_too_deep
 from assent.core.errors import UsageError
-from assent.core.json_depth import is_too_deep
 from assent.core.paths import display_path
 
 Opener: TypeAlias = Callable[[bytes, int], int]

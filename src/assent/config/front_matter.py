@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from assent.core.decoding import convert, is_too_deep
 from assent.core.errors import UsageError
-from assent.core.json_depth import is_too_deep
 from assent.core.paths import one_line
 from assent.core.permission.rule import InvalidRuleTable, PermissionRule, parse_rules
 from assent.core.session.agent import Agent
@@ -107,7 +107,7 @@ def read_front_matter(text: bytes, kind: type[T]) -> tuple[T, str]:
     """Returns the members of a file's front matter, and the text below; raises UnusableFile."""
     front, body = split_front_matter(text)
     try:
-        return msgspec.convert(read_yaml(front) if front.strip() else {}, kind), body
+        return convert(read_yaml(front) if front.strip() else {}, kind), body
     except msgspec.ValidationError as error:
         raise UnusableFile(str(error)) from None
 

@@ -19,6 +19,7 @@ from assent.config.config_file import (
     setting_error,
 )
 from assent.config.paths import AppPaths
+from assent.core.decoding import convert
 from assent.core.errors import UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, listed_keys
 from assent.core.plan.keyring import KeySource as Origin
@@ -114,6 +115,6 @@ def _listed(path: Path, table: Mapping[str, str], source: Origin) -> tuple[Trust
 
 def _converted(source: ConfigFile, kind: type[T]) -> T:
     try:
-        return msgspec.convert(source.table, kind)
+        return convert(source.table, kind)
     except msgspec.ValidationError as error:
         raise setting_error(source, kind, error) from None

@@ -33,6 +33,7 @@ from assent.config.settings import (
     Settings,
     refused_keys,
 )
+from assent.core.decoding import convert
 from assent.core.errors import AssentError, Refused, meant
 from assent.core.llm import may_choose, unknown_provider
 from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, stricter_mode
@@ -126,7 +127,7 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
     if name in MODES and isinstance(entry, dict):
         entry = {"base": name, **entry}
     try:
-        settings = msgspec.convert(entry, ModeSettings)
+        settings = convert(entry, ModeSettings)
     except msgspec.ValidationError as error:
         raise _UnusableMode(_said(error, entry)) from None
     if len(settings.label) > LABEL:
@@ -327,7 +328,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
             *project.warnings,
             *[f"{path_text(self._project)} {remark}" for remark in (*remarks, *of_project)],
         )
-        settings = msgspec.structs.replace(msgspec.convert(merged, Settings), modes=modes)
+        settings = msgspec.structs.replace(convert(merged, Settings), modes=modes)
         warnings += (
             *_unknown_model(self.user, user, user.table, settings),
             *_unknown_model(self._project, project, narrowed, settings),
@@ -405,7 +406,7 @@ def _shared(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _apart(table: Mapping[str, Any]) -> Settings:
     """Returns settings with only a project's permission, rules and verification."""
-    return msgspec.convert({key: table[key] for key in SEPARATE[:3] if key in table}, Settings)
+    return convert({key: table[key] for key in SEPARATE[:3] if key in table}, Settings)
 
 
 def user_only_remark(key: str) -> str:
@@ -461,7 +462,7 @@ def check_settings(source: ConfigFile) -> Settings:
     """Checks one file by itself, so that the error names the right one."""
     rest = {key: value for key, value in source.table.items() if key != "modes"}
     try:
-        return msgspec.convert(rest, Settings)
+        return convert(rest, Settings)
     except msgspec.ValidationError as error:
         raise setting_error(source, Settings, error) from None
 

@@ -28,6 +28,7 @@ from assent.config.config_file import (
 from assent.config.loader import PROJECT, IsTrusted, LoadedSettings, nothing_trusted
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
+from assent.core.decoding import convert
 from assent.core.errors import UsageError
 from assent.core.permission.rule import (
     InvalidRuleTable,
@@ -282,7 +283,7 @@ def _of_file(
     said = {key: table[key] for key in ("permission", "rules") if key in table}
     try:
         tools = parse_tool_rules(table.get("tools", {}), path_text(path))
-        settings = msgspec.convert(said, Settings)
+        settings = convert(said, Settings)
     except InvalidRuleTable as error:
         raise config_error(path, str(error)) from None
     except msgspec.ValidationError as error:

@@ -19,6 +19,7 @@ from assent.config.paths import PROJECT_SKILLS, path_within
 from assent.config.permissions import PROJECT_FILES
 from assent.config.settings import NEVER, Settings, refused_keys
 from assent.config.skills import parse_skill, project_skill_files
+from assent.core.decoding import convert
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
@@ -106,7 +107,7 @@ def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
 def _settings(table: dict[str, Any]) -> Consequences:
     """Yields what `.opencode/assent.toml` would do; raises if a table is not valid."""
     rest = {key: value for key, value in table.items() if key not in (*NEVER, "modes")}
-    settings = msgspec.convert(rest, Settings)
+    settings = convert(rest, Settings)
     for told in (_hooks, _providers, _servers, _programs, _lets, _small):
         yield from told(settings)
     yield from _allows(settings.permission)

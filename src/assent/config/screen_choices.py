@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from assent.config.paths import app_paths
+from assent.core.decoding import decode_json
 
 
 class ScreenChoices(msgspec.Struct, frozen=True):
@@ -33,5 +34,5 @@ def read_choices() -> ScreenChoices:
     with suppress(OSError, msgspec.DecodeError):
         path = choices_path()
         if path.is_file() and not path.is_symlink():
-            return msgspec.json.decode(path.read_bytes(), type=ScreenChoices)
+            return decode_json(path.read_bytes(), ScreenChoices)
     return ScreenChoices()

@@ -8,6 +8,7 @@ from stat import S_IFREG
 import msgspec
 
 from assent.config.config_file import ConfigFile, Opener, ownership_problem, path_text, read_content
+from assent.core.decoding import json_decoder
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.trust import TrustList
@@ -17,7 +18,7 @@ MAX_FILE_BYTES = 8 << 20  # bytes of the book
 NOTHING = "No project file is trusted."
 CHANGED_SINCE = "changed since you trusted it"
 
-_decode = msgspec.json.Decoder(TrustList).decode
+_decode = json_decoder(TrustList).decode
 
 
 class WorkspaceTrust:

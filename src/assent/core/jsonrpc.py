@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.json_depth import TOO_DEEP, is_too_deep
+from assent.core.decoding import TOO_DEEP, convert, is_too_deep
 
 UNKNOWN_METHOD = -32601
 
@@ -83,10 +83,10 @@ def _heard(found: Any) -> RpcMessage:
         error = found["error"]
         told = error if isinstance(error, dict) else {}
         fault = {"id": None, "code": 0, "message": "", **told}
-        return msgspec.convert({**fault, "id": found.get("id")}, RpcError)
+        return convert({**fault, "id": found.get("id")}, RpcError)
     if "result" not in found:
         raise InvalidJsonRpc("it is neither a response nor a request")
-    return msgspec.convert(found, RpcResponse)
+    return convert(found, RpcResponse)
 
 
 def _line(members: dict[str, object]) -> bytes:

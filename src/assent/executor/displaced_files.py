@@ -14,6 +14,7 @@ from stat import S_IFREG, S_ISLNK, S_ISREG
 
 import msgspec
 
+from assent.core.decoding import msgpack_decoder
 from assent.core.paths import STAGE
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import SlotContent
@@ -31,7 +32,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENDING = b".list"
 _LONE = 3600  # seconds; a list is written a moment before the folder next to it appears
 
-_decode = msgspec.msgpack.Decoder(dict[bytes, str]).decode
+_decode = msgpack_decoder(dict[bytes, str]).decode
 
 
 def manifest_name(run: bytes) -> bytes:

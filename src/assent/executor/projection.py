@@ -14,6 +14,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.errors import AssentError, InvalidPlan, Refused, UsageError, WorkspaceError
 from assent.core.ids import plan_name, session_name
 from assent.core.paths import GIT, STATE, TREE, casefolded, display_path, is_inside, normalize
@@ -408,7 +409,7 @@ class LocalProjection:
         """Returns the workspace id stored in the workspace, or an empty string."""
         try:
             text = self._tree.read(_MARKER)
-            found = msgspec.json.decode(text or b"", type=_WorkspaceMarker).workspace
+            found = decode_json(text or b"", _WorkspaceMarker).workspace
         except Refused:
             raise
         except (AssentError, msgspec.MsgspecError, UnicodeError):

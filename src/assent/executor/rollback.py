@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.paths import folders_above
 from assent.core.plan.operation import (
     DeleteFile,
@@ -36,7 +37,7 @@ from assent.core.undo import NOT_A_FILE, has_state
 from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 
-_decode = msgspec.json.Decoder(Rollback).decode
+_decode = json_decoder(Rollback).decode
 
 
 class JournaledRun(msgspec.Struct, frozen=True):

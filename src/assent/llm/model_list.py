@@ -4,6 +4,7 @@ from contextlib import closing
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.llm.catalog import ProviderAccount
 from assent.llm.errors import ErrorContext, connection_error, http_status_error
 from assent.llm.http_client import HttpClient, HttpRequest, HttpResponse
@@ -50,7 +51,7 @@ def _whole(response: HttpResponse) -> bytes:
 
 def _names(body: bytes, who: ErrorContext) -> list[str]:
     try:
-        page = msgspec.json.decode(body, type=_ModelListPage)
+        page = decode_json(body, _ModelListPage)
     except (msgspec.MsgspecError, RecursionError):
         raise connection_error(who, "it did not send a model list") from None
     return [named.id for named in page.data or ()]

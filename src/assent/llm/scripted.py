@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from assent.core.decoding import TOO_DEEP, decode_json, is_too_deep
 from assent.core.errors import ModelError, Unavailable, UsageError
-from assent.core.json_depth import TOO_DEEP, is_too_deep
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -107,7 +107,7 @@ def read_script(path: Path, name: str) -> ModelScript:
     if len(content) > LIMIT:
         raise UsageError(f"The script {name} is longer than {LIMIT} bytes.", LIST)
     try:
-        script = msgspec.json.decode(content, type=ModelScript)
+        script = decode_json(content, ModelScript)
     except RecursionError:
         raise _deep(name) from None
     except msgspec.MsgspecError as error:

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from assent.core.decoding import json_decoder
 from assent.core.errors import (
     AssentError,
     Busy,
@@ -125,9 +126,9 @@ class FoldedStreams(Generic[Fold]):
 
 USED_HERE: Final = "The approval was already used on this machine."
 
-_decode = msgspec.json.Decoder(PlanRecord).decode
-_decode_book = msgspec.json.Decoder(PermitLog).decode
-_decode_plan = msgspec.json.Decoder(Plan).decode
+_decode = json_decoder(PlanRecord).decode
+_decode_book = json_decoder(PermitLog).decode
+_decode_plan = json_decoder(Plan).decode
 
 
 class PlanRepository:
@@ -362,7 +363,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True):
     verify: tuple[str, ...] = ()  # commands that verify plans here, as the user confirmed them
 
 
-_decode_workspace = msgspec.json.Decoder(WorkspaceRecord).decode
+_decode_workspace = json_decoder(WorkspaceRecord).decode
 
 
 class WorkspaceRepository:

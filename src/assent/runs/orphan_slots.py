@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.errors import AssentError, RunUnfinished
 from assent.core.event import SlotsDecided
 from assent.core.paths import STATE, display_path, normalize, parent, refuse_own_paths
@@ -46,7 +47,7 @@ class _OperationsFile(msgspec.Struct):
     operations: list[_OperationsFileRow]
 
 
-_decode = msgspec.json.Decoder(_OperationsFile).decode
+_decode = json_decoder(_OperationsFile).decode
 
 
 class OrphanSlots:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 import assent
+from assent.core.decoding import decode_json
 from assent.core.shell.process import SandboxStatus
 
 # Finds bubblewrap, if only root can have put it there.
@@ -123,7 +124,7 @@ def _read(file: Path) -> CachedStatus | None:
         private = not stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid()
         if not stat.S_ISREG(found.st_mode) or not private or found.st_size > _LARGEST:
             return None
-        return msgspec.json.decode(os.read(opened, _LARGEST), type=CachedStatus)
+        return decode_json(os.read(opened, _LARGEST), CachedStatus)
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
     finally:

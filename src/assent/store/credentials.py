@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.errors import AssentError, StoreError, UsageError
 from assent.store.files import refuse_shared, store_errors, write_atomically
 from assent.store.locks import FileLocks
@@ -51,7 +52,7 @@ class CredentialsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return CredentialsFile(keys, tuple(name for name in self.keyring if name != provider))
 
 
-_decode = msgspec.json.Decoder(CredentialsFile).decode
+_decode = json_decoder(CredentialsFile).decode
 
 
 class CredentialStore:

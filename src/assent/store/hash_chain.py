@@ -11,6 +11,7 @@ from typing import TypeAlias, get_args
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.digest import pack
 from assent.core.errors import ConcurrentChange, StoreError
 from assent.core.event import Event, StoredEvent, event_tag
@@ -111,7 +112,7 @@ _encoder = msgspec.json.Encoder()
 @cache
 def _decoder(kind: str) -> msgspec.json.Decoder[Event]:
     """Returns the decoder of one kind: for all of them it takes milliseconds, and few are met."""
-    return msgspec.json.Decoder(KINDS[kind])
+    return json_decoder(KINDS[kind])
 
 
 def encode_event(event: Event) -> tuple[str, str]:

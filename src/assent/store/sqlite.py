@@ -15,6 +15,7 @@ from typing import Annotated, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.errors import ConcurrentChange, StoreError
 from assent.core.event import Event, StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
@@ -171,7 +172,7 @@ class AnchorFile:
         try:
             if not S_ISREG(os.fstat(file).st_mode):
                 return LogAnchor(), NOT_REGULAR
-            return msgspec.json.decode(os.read(file, _LARGEST), type=LogAnchor), ""
+            return decode_json(os.read(file, _LARGEST), LogAnchor), ""
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             return LogAnchor(), str(error)
         finally:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.permission.trust import TrustedFile, TrustList
 from assent.store.files import damaged_log, store_errors, write_atomically
 from assent.store.locks import TIMEOUT_S, FileLocks
@@ -19,7 +20,7 @@ from assent.store.locks import TIMEOUT_S, FileLocks
 BROKEN = "it is damaged; move it away and trust the files again"
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-_decode = msgspec.json.Decoder(TrustList).decode
+_decode = json_decoder(TrustList).decode
 
 
 class TrustListFile:

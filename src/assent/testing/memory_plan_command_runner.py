@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.errors import Refused, RunUnfinished
 from assent.core.paths import TREE, ancestors, is_inside
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
@@ -103,7 +104,7 @@ class MemoryPlanCommandRunner:
 
     def changes(self, before: str) -> WorkspaceChanges:
         self.writer.fuse.step()
-        old = msgspec.json.decode(self._blobs.read(before), type=MemorySnapshot)
+        old = decode_json(self._blobs.read(before), MemorySnapshot)
         new = self._snapshot()
         other = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
         rows = [(path.encode(), old.get(path), new.get(path)) for path in other]

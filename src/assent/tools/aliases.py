@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 
 import msgspec
 
+from assent.core.decoding import is_too_deep
 from assent.core.errors import UsageError
-from assent.core.json_depth import is_too_deep
 from assent.core.llm import ToolCall
 from assent.tools.outcome import quote_argument
 from assent.tools.read import piece

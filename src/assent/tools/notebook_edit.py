@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.decoding import MAX_DEPTH, decode_json, is_too_deep
 from assent.core.digest import sha256
 from assent.core.errors import NotFound, UsageError
-from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.paths import one_line
 from assent.core.text import counted
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
@@ -41,7 +41,7 @@ def members(text: str, start: int) -> dict[str, JsonSpan]:
     found: dict[str, JsonSpan] = {}
     spans = _values(text, _opened(text, start, "{"))
     for key in spans:
-        name = msgspec.json.decode(text[key[0] : key[1]], type=str)
+        name = decode_json(text[key[0] : key[1]], str)
         value = next(spans, None)
         if value is None:
             raise _broken(key[1])

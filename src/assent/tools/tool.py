@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 import msgspec
 
+from assent.core.decoding import MAX_DEPTH, convert, is_too_deep
 from assent.core.errors import UsageError
-from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.llm import ToolCall, ToolDefinition
 from assent.core.session.agent import Agent
 from assent.core.session.transcript import DRAFT_TOOLS
@@ -294,13 +294,13 @@ def decode_arguments(tool: Tool, call: ToolCall) -> msgspec.Struct:
         return _free(tool, tool.schema, call.args)
     _check_names(tool, call.args)
     try:
-        return msgspec.convert(call.args, tool.args, strict=False)
+        return convert(call.args, tool.args, strict=False)
     except msgspec.ValidationError as error:
         first = error
     kinds = {name: field_schema(tool.args, name)["type"] for name in call.args}
     mended = {name: _mended(value, kinds[name]) for name, value in call.args.items()}
     try:
-        return msgspec.convert(mended, tool.args, strict=False)
+        return convert(mended, tool.args, strict=False)
     except msgspec.ValidationError:
         raise _unfit(tool, first) from first
 

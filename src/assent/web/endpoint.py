@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeA
 import msgspec
 
 from assent.core.access import Access
+from assent.core.decoding import convert, decode_json
 from assent.core.errors import UsageError
 from assent.core.event import Role
 from assent.render.rows import Row
@@ -92,7 +93,7 @@ def decoded_query(kind: type[Query], pairs: Sequence[tuple[str, str]]) -> Query:
     if unknown:
         raise UsageError(f"Unknown query parameter {unknown[0]!a}.", DOCS_COMMAND)
     try:
-        return msgspec.convert(given, kind, strict=False)
+        return convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"The query is not valid: {error}.", DOCS_COMMAND) from error
 
@@ -100,7 +101,7 @@ def decoded_query(kind: type[Query], pairs: Sequence[tuple[str, str]]) -> Query:
 def decoded_body(kind: type[Body], sent: bytes) -> Body:
     """Returns the body of a request as a value; raises UsageError if it is not one."""
     try:
-        return msgspec.json.decode(sent.strip() or b"{}", type=kind)
+        return decode_json(sent.strip() or b"{}", kind)
     except msgspec.ValidationError as error:
         raise UsageError(f"The body is not valid: {error}.", DOCS_COMMAND) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.digest import pack, sha256
 from assent.core.errors import AssentError, CorruptFile, ImpossibleOperations, Refused
 from assent.core.paths import display_path, normalize
@@ -211,7 +212,7 @@ class _EndLine(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
 
 
 _BundleLine: TypeAlias = _HeadLine | _PlanLine | _ContentLine | _ApprovalLine | _EndLine
-_decoder: msgspec.json.Decoder[_BundleLine] = msgspec.json.Decoder(_BundleLine)
+_decoder: msgspec.json.Decoder[_BundleLine] = json_decoder(_BundleLine)
 
 
 def bundle_bytes(bundle: Bundle) -> bytes:

@@ -5,6 +5,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.digest import canonical_bytes, operation_ids, pack, sha256
 from assent.core.errors import ImpossibleOperations, Refused, StoreError
 from assent.core.event import DraftEdited
@@ -320,7 +321,7 @@ def without_operations(
 
 SMALLEST: Final = 64  # operations that come and go before a small draft is stored whole again
 
-decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
+decode_draft = json_decoder(tuple[Operation, ...]).decode
 
 
 class DraftEdit(msgspec.Struct, frozen=True):

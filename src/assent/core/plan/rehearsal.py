@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.digest import pack, sha256
 from assent.core.plan.plan import Plan, ReliedOnFile
 
@@ -81,7 +82,7 @@ class Rehearsal(msgspec.Struct, frozen=True):
         return self.passed is None and bool(self.commands)
 
 
-decode_rehearsal = msgspec.json.Decoder(Rehearsal).decode
+decode_rehearsal = json_decoder(Rehearsal).decode
 
 
 def relied_on_hash(files: Sequence[ReliedOnFile]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.digest import pack, sha256
 from assent.core.errors import CorruptFile
 from assent.core.paths import display_path
@@ -136,7 +137,7 @@ def envelope_bytes(payload: bytes, key: str, signature: str) -> bytes:
 def open_envelope(content: bytes) -> tuple[bytes, str, str]:
     """Returns payload, key and signature (hex) of an envelope; nothing is verified yet."""
     try:
-        envelope = msgspec.json.decode(content, type=DsseEnvelope)
+        envelope = decode_json(content, DsseEnvelope)
         payload = b64decode(envelope.payload, validate=True)
         signatures = [
             (each.keyid, b64decode(each.sig, validate=True)) for each in envelope.signatures
@@ -200,7 +201,7 @@ def journal_hash(entries: Iterable[JournalEntry]) -> str:
 def read_statement(payload: bytes, key: str) -> Statement:
     """Returns what a statement says; refuses one whose parts contradict each other."""
     try:
-        found = msgspec.json.decode(payload, type=_InTotoStatement)
+        found = decode_json(payload, _InTotoStatement)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise CorruptFile("The file is not evidence of a run.") from None
     said, yes = found.predicate, found.predicate.approval

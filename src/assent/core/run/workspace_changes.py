@@ -5,6 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.plan.operation import FileOperation, FileState, footprint
 
 ChangeKind: TypeAlias = Literal["new", "changed", "gone", "unknown"]
@@ -73,7 +74,7 @@ def state_changes(operations: Iterable[FileOperation]) -> FileStateChanges:
     return found
 
 
-_decode = msgspec.json.Decoder(WorkspaceChanges).decode
+_decode = json_decoder(WorkspaceChanges).decode
 
 
 def encode_changes(changes: WorkspaceChanges) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -96,7 +97,7 @@ class _AnthropicEvent(msgspec.Struct):
     error: _AnthropicError | None = None
 
 
-_LINE = msgspec.json.Decoder(_AnthropicEvent)
+_LINE = json_decoder(_AnthropicEvent)
 
 
 class _OpenAnthropicBlock:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from assent.core.decoding import json_decoder
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -99,7 +100,7 @@ class _ChatChunk(msgspec.Struct):
     error: _ChatError | str | None = None
 
 
-_CHUNK = msgspec.json.Decoder(_ChatChunk)
+_CHUNK = json_decoder(_ChatChunk)
 
 
 class _OpenChatCall:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from assent.core.decoding import decode_json, json_decoder
 from assent.core.llm import (
     AnswerSettings,
     ChatMessage,
@@ -111,7 +112,7 @@ class _ResponsesEvent(msgspec.Struct):
     message: str | None = None
 
 
-_LINE, _ITEM = msgspec.json.Decoder(_ResponsesEvent), msgspec.json.Decoder(_ResponsesItem)
+_LINE, _ITEM = json_decoder(_ResponsesEvent), json_decoder(_ResponsesItem)
 
 
 class _GrowingCall(msgspec.Struct, frozen=True):
@@ -211,7 +212,7 @@ class ResponsesDecoder:
                 return TextPart(said) if said else None
             case "reasoning":
                 summary = "\n\n".join(piece.text or "" for piece in item.summary or ())
-                whole = msgspec.json.decode(raw, type=dict[str, Any])
+                whole = decode_json(raw, dict[str, Any])
                 kept = {key: whole[key] for key in _KEPT if whole.get(key) is not None}
                 self._whole.part()
                 self._whole.add_value("reasoning", kept)

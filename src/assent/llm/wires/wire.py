@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from assent.core.json_depth import is_too_deep
+from assent.core.decoding import is_too_deep
 from assent.core.llm import (
     AnswerSettings,
     ChatMessage,

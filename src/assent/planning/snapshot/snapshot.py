@@ -6,6 +6,7 @@ from stat import S_ISLNK
 
 import msgspec
 
+from assent.core.decoding import json_decoder, msgpack_decoder
 from assent.core.paths import folders_above
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import SkipReason
@@ -110,9 +111,9 @@ class SnapshotMemory(msgspec.Struct, frozen=True, array_like=True):
 MEMORY_VERSION = 1
 NO_MEMORY = SnapshotMemory()
 
-_decode = msgspec.json.Decoder(WorkspaceSnapshot).decode
-_decode_rows = msgspec.json.Decoder(tuple[SnapshotFile, ...]).decode
-_decode_memory = msgspec.msgpack.Decoder(SnapshotMemory).decode
+_decode = json_decoder(WorkspaceSnapshot).decode
+_decode_rows = json_decoder(tuple[SnapshotFile, ...]).decode
+_decode_memory = msgpack_decoder(SnapshotMemory).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 

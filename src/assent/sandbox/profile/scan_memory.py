@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from assent import __version__
+from assent.core.decoding import msgpack_decoder
 from assent.core.permission.sensitive_paths import AGENT_FILES, SECRET_FILES, SECRET_FOLDERS
 
 
@@ -50,7 +51,7 @@ class ScanMemory(msgspec.Struct, frozen=True, array_like=True):
 MEMORY_VERSION: Final = 1
 
 _ROWS: Final = range(-1, len(SECRET_FILES))
-_decode = msgspec.msgpack.Decoder(ScanMemory).decode
+_decode = msgpack_decoder(ScanMemory).decode
 
 
 def scan_rules(kind: bytes) -> bytes:

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.errors import Refused
 from assent.sandbox.runner.resource_limits import is_alive
 
@@ -225,7 +226,7 @@ def _is_let_go(file: int, path: str) -> bool:
 
 def _read(path: str) -> MountPointRecord:
     with suppress(OSError, msgspec.MsgspecError), open(path, "rb") as file:
-        return msgspec.json.decode(file.read(), type=MountPointRecord)
+        return decode_json(file.read(), MountPointRecord)
     return MountPointRecord(0, 0, ())
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.paths import is_inside
 from assent.core.scratch import ScratchBackend
 from assent.sandbox.profile.file_system import mounts, read_table
@@ -90,7 +91,7 @@ def keep_choice(root: bytes, places: ScratchPlaces, choice: BackendChoice) -> No
 def _read(path: bytes) -> CachedChoice | None:
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(_LARGEST), type=CachedChoice)
+            return decode_json(file.read(_LARGEST), CachedChoice)
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
 

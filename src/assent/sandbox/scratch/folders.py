@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.errors import Busy, NotFound, Refused, UsageError
 from assent.core.scratch import (
     TEMPORARY_PREFIX,
@@ -103,7 +104,7 @@ class LockedFolder(msgspec.Struct, frozen=True):
         """Returns the ignored paths that an earlier process gave the states of a draft."""
         try:
             with open(self.path + b"/" + DRAFTED, "rb") as file:
-                return msgspec.json.decode(file.read(), type=list[bytes])
+                return decode_json(file.read(), list[bytes])
         except (OSError, ValueError, msgspec.MsgspecError):
             return []
 
@@ -311,7 +312,7 @@ def _is_busy(path: bytes) -> bool:
 def _read_record(path: bytes) -> CopyRecord | None:
     try:
         with open(path + b"/" + RECORD, "rb") as file:
-            return msgspec.json.decode(file.read(_LARGEST), type=CopyRecord)
+            return decode_json(file.read(_LARGEST), CopyRecord)
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
 

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.selftest.canaries import Canaries, DecoyPlanMaker, SelfTestPaths
 from assent.sandbox.selftest.escape_tests import (
@@ -219,9 +220,7 @@ def _waited(process: "subprocess.Popen[bytes]") -> str | dict[str, ProbeClaim]:
 def _read(output: bytes, errors: bytes) -> str | dict[str, ProbeClaim]:
     """Reads the probe's answers, or says why they cannot be used."""
     try:
-        *answers, last = [
-            msgspec.json.decode(line, type=ProbeClaim) for line in output.splitlines()
-        ]
+        *answers, last = [decode_json(line, ProbeClaim) for line in output.splitlines()]
     except (ValueError, msgspec.MsgspecError):
         words = errors.decode("utf-8", "replace").strip()[-300:]
         return f"The probe's output is incomplete: {words or 'it said nothing'}"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from assent.core.decoding import decode_json
 from assent.sandbox.selftest.host_paths import COMMAND
 
 # A bystander: a process outside the sandbox that nothing inside may signal, trace or read.
@@ -46,7 +47,7 @@ class Bystander:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
         self.pid = process.pid
-        found: list[int] = msgspec.json.decode(self._answer(), type=list[int])
+        found: list[int] = decode_json(self._answer(), list[int])
         self.address, self.descriptor = found
 
     def signalled(self) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.decoding import convert
 from assent.core.event import EventBody
 from assent.core.llm import TextPart, TokenUsage, ToolCall
 from assent.core.plan.operation import FileOperation
@@ -248,7 +249,7 @@ def call_edits(event: CallEnded) -> tuple[FileOperation, ...]:
     """Returns what a call changed in files, as far as it is on record."""
     found = event.metadata.get(CALL_EDITS, []) if not event.result.failed else []
     try:
-        return tuple(msgspec.convert(found, list[FileOperation]))
+        return tuple(convert(found, list[FileOperation]))
     except msgspec.ValidationError:  # of another version
         return ()
 

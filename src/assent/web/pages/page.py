@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from assent.core.access import Access
+from assent.core.decoding import convert
 from assent.core.errors import AssentError, UsageError
 from assent.core.event import AccessEvent, Event, Role
 from assent.render.rows import Row
@@ -251,8 +252,8 @@ def _converted(
 ) -> tuple[Any, Any]:
     try:
         return (
-            msgspec.convert(dict(body), endpoint.body, strict=False),
-            msgspec.convert(dict(query), endpoint.query, strict=False),
+            convert(dict(body), endpoint.body, strict=False),
+            convert(dict(query), endpoint.query, strict=False),
         )
     except msgspec.ValidationError as error:
         raise UsageError(f"The form is not valid: {error}.", "go back") from error
