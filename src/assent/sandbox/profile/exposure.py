@@ -3,18 +3,21 @@
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import display_path, is_inside
+from assent.core.paths import display_path, is_inside, similarity_key
 from assent.core.permission.sensitive_paths import SECRET_FOLDERS
 from assent.sandbox.profile.file_system import is_covered
 
 _FEW: Final = 4  # homes, and what was found for them, that are remembered
+_MANY_NAMES: Final = 1_000  # in a folder; to list more takes longer than to ask for each path
+_MANY_PATHS: Final = 8  # in one folder: to list it takes less time than to ask for each
 
 # Credential paths: where programs keep logins and histories, in a home and elsewhere.
 
@@ -216,8 +219,37 @@ def exposure_limits(root: bytes, home: bytes, hidden: Sequence[bytes]) -> Exposu
     behind = tuple(os.path.realpath(path) for path in hidden)
     _refuse(real, behind)
     named = credential_paths(own)
-    led = [os.path.realpath(place) for place in named if os.path.lexists(place)]
+    led = [os.path.realpath(place) for place in _there(own) if os.path.lexists(place)]
     return ExposureLimits(real, own, behind, frozenset((*named, *led)), os.getuid())
+
+
+def _there(home: bytes) -> Iterator[bytes]:
+    """Yields the credential paths that there may be; a folder of many is listed, and once."""
+    for folder, paths in _by_folder(home):
+        names = _names(folder) if len(paths) >= _MANY_PATHS else None
+        yield from (path for path, name in paths if names is None or name in names)
+
+
+def _names(folder: bytes) -> frozenset[bytes] | None:
+    """Returns the names in a folder, as `similarity_key` has them; None if that takes too long."""
+    try:
+        with os.scandir(folder) as entries:
+            listed = [entry.name for entry in islice(entries, _MANY_NAMES + 1)]
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+    except OSError:
+        return None
+    return frozenset(map(similarity_key, listed)) if len(listed) <= _MANY_NAMES else None
+
+
+@lru_cache(_FEW)
+def _by_folder(home: bytes) -> tuple[tuple[bytes, tuple[tuple[bytes, bytes], ...]], ...]:
+    """Returns the credential paths, each with its name, by the folders that they are in."""
+    found: dict[bytes, list[tuple[bytes, bytes]]] = {}
+    for path in credential_paths(home):
+        folder, _, name = path.rpartition(b"/")
+        found.setdefault(folder or b"/", []).append((path, similarity_key(name)))
+    return tuple((folder, tuple(paths)) for folder, paths in found.items())
 
 
 def _refuse(root: bytes, hidden: Sequence[bytes]) -> None:
