@@ -29,6 +29,7 @@ from assent.cli.text_plan_build import RefusedCall
 from assent.config.custom_commands import CommandFile
 from assent.config.front_matter import AgentFile
 from assent.config.keyring import KeyFile, SystemFile
+from assent.core import decoding
 from assent.core.errors import AssentError
 from assent.core.event import Event
 from assent.core.llm import MessagePart
@@ -54,6 +55,14 @@ KINDS = {
 READ = (AgentFile, CommandFile, KeyFile, SystemFile)
 # Only ever shown: as the JSON of a command.
 SHOWN = (DoctorReport, AvailableModel, RefusedCall)
+
+# Which of their arguments is the type.
+NAMES_TYPE = {
+    decoding.json_decoder.__name__: 0,
+    decoding.msgpack_decoder.__name__: 0,
+    decoding.decode_json.__name__: 1,
+    decoding.convert.__name__: 1,
+}
 
 SIMPLE = {
     shape.AnyType: "any",
@@ -332,17 +341,11 @@ def _nodes(path: Path, word: str) -> Iterator[ast.AST]:
 
 
 def _named_types(module: ModuleType) -> Iterator[ast.expr]:
-    """Yields what stands for the type in calls of msgspec that decode or convert."""
-    for node in _nodes(Path(module.__file__ or ""), "msgspec."):
-        if not isinstance(node, ast.Call):
-            continue
-        called = ast.unparse(node.func)
-        given = {each.arg: each.value for each in node.keywords}
-        at = {"msgspec.json.Decoder": 0, "msgspec.msgpack.Decoder": 0, "msgspec.convert": 1}
-        if called in at and len(node.args) > at[called]:
-            yield node.args[at[called]]
-        elif called.startswith("msgspec.") and "type" in given:
-            yield given["type"]
+    """Yields what stands for the type in calls that decode or convert."""
+    for node in _nodes(Path(module.__file__ or ""), decoding.__name__):
+        at = NAMES_TYPE.get(ast.unparse(node.func), -1) if isinstance(node, ast.Call) else -1
+        if isinstance(node, ast.Call) and 0 <= at < len(node.args):
+            yield node.args[at]
 
 
 def _value(expression: ast.expr, module: ModuleType) -> Any:
