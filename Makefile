@@ -88,7 +88,7 @@ screens: $(STAMP) ## compare pictures of the terminal UI at every size (ASSENT_S
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run
 
-mutants: $(STAMP) ## plant faults in permissions, sandbox and executor; name those that no test notices (hours)
+mutants: $(STAMP) ## plant faults in permissions, sandbox and executor; name those that no test notices (an hour or two)
 	$(BIN)/python tools/mutants.py --workers $(CORES)
 
 demo: $(STAMP) ## play the demonstration from end to end

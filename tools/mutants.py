@@ -1,22 +1,34 @@
 """Plants small faults in a package, one at a time, and names those that its tests do not notice.
 
 `make mutants` samples all packages that guard something. Which faults are planted depends on the
-code of each function alone, not on files or lines, so that two versions can be compared.
+code of each function alone, not on files or lines, so that two versions can be compared. The tests
+that run a function are tried first, the quickest first; only a fault that all of them miss costs
+a run of the others. pytest loads this file, too: as a plugin that records which functions a test
+runs, where they mark themselves in the same process or in one that was forked, and that chooses
+the tests of a run and their order.
 """
 
 import argparse
 import ast
+import builtins
 import hashlib
 import itertools
+import json
+import mmap
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
@@ -28,8 +40,14 @@ TESTS = {
         "tests/disks/test_caseless.py",
     ],
 }
-SECONDS = 900  # a fault that makes the tests wait for ever is noticed, too
+SLOWER, START_S = 10, 120  # a fault that makes tests wait for ever is noticed, too
+# What each function does first, in the copy that shows which tests run it.
+MARK = 'if (_ := getattr(__import__("builtins"), "reached", None)) is not None: _[{number}] = 1'
 
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = 1 << 16  # more than a package has
+RECORD = "MUTANTS_RECORD"  # the file to add a line for each test to
+CHOSEN = "MUTANTS_TESTS"  # a file with the names of the only tests to run, in their order
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -50,6 +68,7 @@ class Mutant(msgspec.Struct, frozen=True):
     path: Path
     number: int
     function: str
+    first_line: int  # of the function
     line: int
     before: str
     after: str
@@ -60,19 +79,29 @@ class Mutant(msgspec.Struct, frozen=True):
         return hashlib.sha256(f"{self.function}\0{self.before}\0{self.after}".encode()).digest()
 
 
+class Test(msgspec.Struct, frozen=True, array_like=True):
+    """A test, how long it takes without a fault, and the numbers of the functions that it runs."""
+
+    name: str
+    seconds: float
+    functions: frozenset[int]
+
+
 def main(arguments: list[str]) -> int:
     """Samples faults in each package, and reports which of them survive its tests."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="*", default=[*TESTS])
     parser.add_argument("--count", type=int, default=40, help="faults in each package")
-    parser.add_argument("--workers", default="2")
+    parser.add_argument("--workers", type=int, default=2, help="faults that are tried at once")
     given = parser.parse_args(arguments)
     survived = 0
     for package in given.packages:
-        if not passes(TESTS[package], given.workers):
-            sys.exit(f"{package}: its tests fail without a fault, so they would notice any.")
+        functions = {key: n for n, key in enumerate(_functions(package))}
+        tests = record(package, functions)
         sample = sorted(mutants(package), key=lambda one: one.order)[: given.count]
-        missed = [one for one in sample if passes(TESTS[package], given.workers, one)]
+        is_missed = partial(_is_missed, package, tests, functions)
+        with ThreadPoolExecutor(given.workers) as pool:
+            missed = list(itertools.compress(sample, pool.map(is_missed, sample)))
         survived += len(missed)
         print(f"{package}: {len(sample) - len(missed)} of {len(sample)} faults noticed", flush=True)
         for one in missed:
@@ -83,11 +112,24 @@ def main(arguments: list[str]) -> int:
 
 def mutants(package: str) -> Iterator[Mutant]:
     """Lists the faults that can be planted in the functions of a package."""
-    for path in sorted((ROOT / "src" / "assent" / package).rglob("*.py")):
+    for path in _files(package):
         changes = _changes_in(ast.parse(path.read_text(encoding="utf-8")))
         for number, (function, node, changed) in enumerate(changes):
             line = getattr(node, "lineno", 0)
-            yield Mutant(path, number, function, line, _shown(node), _shown(changed))
+            before, after = _shown(node), _shown(changed)
+            yield Mutant(path, number, function.name, function.lineno, line, before, after)
+
+
+def _files(package: str) -> list[Path]:
+    return sorted((ROOT / "src" / "assent" / package).rglob("*.py"))
+
+
+def _functions(package: str) -> Iterator[tuple[Path, int]]:
+    """Lists the functions of a package by their files and lines; their order numbers them."""
+    for path in _files(package):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, Function):
+                yield path, node.lineno
 
 
 def _shown(node: ast.AST) -> str:
@@ -103,14 +145,14 @@ def planted(one: Mutant) -> str:
     return ast.unparse(tree)
 
 
-def _changes_in(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _changes_in(tree: ast.Module) -> Iterator[tuple[Function, ast.AST, ast.AST]]:
     seen = {part for told in _annotations(tree) for part in ast.walk(told)}  # nobody runs those
     for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(function, Function):
             for node in ast.walk(function):
                 if node not in seen:  # a function may stand inside another
                     seen.add(node)
-                    yield from ((function.name, node, changed) for changed in _changes(node))
+                    yield from ((function, node, changed) for changed in _changes(node))
 
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
@@ -145,24 +187,86 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
             pass
 
 
-def passes(tests: list[str], workers: str, one: Mutant | None = None) -> bool:
-    """Tells whether the tests pass against a copy of the package, with a fault in it or without."""
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        source = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-        if one is not None:
-            mutated = source / one.path.relative_to(ROOT / "src")
-            mutated.write_text(planted(one), encoding="utf-8")
-        line = [sys.executable, "-m", "pytest", "-q", "-x", "--workers", workers]
-        line += ["-p", "no:cacheprovider", "--hypothesis-profile=few", *tests]
-        environment = {**os.environ, "PYTHONPATH": str(source)}
-        try:
-            ended = subprocess.run(
-                line, cwd=ROOT, env=environment, capture_output=True, timeout=SECONDS
-            )
-        except subprocess.TimeoutExpired:
-            return False
+def record(package: str, functions: dict[tuple[Path, int], int]) -> list[Test]:
+    """Runs the tests without a fault, and returns which functions each of them ran."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        source = _copy(Path(folder))
+        for path in _files(package):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, Function):
+                    mark = ast.parse(MARK.format(number=functions[path, node.lineno])).body
+                    at = 0 if ast.get_docstring(node) is None else 1
+                    node.body[at:at] = mark
+            (source / path.relative_to(ROOT / "src")).write_text(ast.unparse(tree), "utf-8")
+        told = Path(folder, "record")
+        if not _passes(source, TESTS[package], 1 << 20, {RECORD: str(told)}):
+            sys.exit(f"{package}: its tests fail without a fault, so they would notice any.")
+        lines = told.read_text(encoding="utf-8").splitlines()
+    return [msgspec.json.decode(line, type=Test) for line in lines]
+
+
+def _is_missed(
+    package: str, tests: Sequence[Test], functions: dict[tuple[Path, int], int], one: Mutant
+) -> bool:
+    """Tells whether all tests pass with a fault."""
+    function = functions[one.path, one.first_line]
+    first = sorted((t for t in tests if function in t.functions), key=lambda t: t.seconds)
+    rest = [test for test in tests if function not in test.functions]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        source = _copy(Path(folder))
+        (source / one.path.relative_to(ROOT / "src")).write_text(planted(one), encoding="utf-8")
+        for chosen in filter(None, (first, rest)):
+            names = Path(folder, "tests")
+            names.write_text(json.dumps([test.name for test in chosen]), encoding="utf-8")
+            seconds = START_S + SLOWER * sum(test.seconds for test in chosen)
+            if not _passes(source, TESTS[package], seconds, {CHOSEN: str(names)}):
+                return False
+    return True
+
+
+def _copy(folder: Path) -> Path:
+    """Copies the source with what was compiled of it, which stays valid where nothing changes."""
+    return Path(shutil.copytree(ROOT / "src", folder / "src"))
+
+
+def _passes(source: Path, tests: Sequence[str], seconds: float, variables: dict[str, str]) -> bool:
+    """Tells whether tests pass against a copy of the source in that time."""
+    line = [sys.executable, "-m", "pytest", "-q", "-x", "-p", Path(__file__).stem]
+    line += ["-p", "no:cacheprovider", "--hypothesis-profile=few", *tests]
+    paths = os.pathsep.join([str(source), str(Path(__file__).parent)])
+    environment = {**os.environ, **variables, "PYTHONPATH": paths}
+    try:
+        ended = subprocess.run(
+            line, cwd=ROOT, env=environment, capture_output=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return False
     return ended.returncode == 0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if RECORD not in os.environ:
+        return (yield)
+    marks = mmap.mmap(-1, FUNCTIONS)  # children that are forked mark in it, too
+    builtins.reached = marks  # type: ignore[attr-defined]
+    began = time.monotonic()
+    try:
+        return (yield)
+    finally:
+        found = [number for number, mark in enumerate(marks[:]) if mark]
+        line = json.dumps([item.nodeid, time.monotonic() - began, found]) + "\n"
+        with open(os.environ[RECORD], "ab", buffering=0) as record:
+            record.write(line.encode())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if CHOSEN in os.environ:
+        with open(os.environ[CHOSEN], encoding="utf-8") as lines:
+            order = {name: number for number, name in enumerate(json.load(lines))}
+        items[:] = sorted((i for i in items if i.nodeid in order), key=lambda i: order[i.nodeid])
 
 
 if __name__ == "__main__":
