@@ -109,7 +109,7 @@ def test_a_failed_command_halts_and_says_what_was_done_and_the_ways_on(planned: 
         assert [note for note in told["notes"] if KEY in note or "assent recover" in note] == []
     text = planned.run("recover").out.decode()
     for words in (
-        "failed       run", "(exit 3)", "not_started  write   more.txt",
+        "failed       run", "(exit 3)", "not_started  create  more.txt",
         "assent recover --resume: ", "assent recover --roll-back: ", "assent recover --accept: ",
     ):  # fmt: skip
         assert words in text, text

@@ -21,7 +21,7 @@ def test_f28_f126_f127_the_side_area_shows_what_the_session_did(stage: Stage) ->
 
     async def act(seat: Seat) -> None:
         await seat.say(GOAL)
-        for words in ("Operations (1)", "1  write  hello.txt  +1", "▶ now: Look", "○ Write"):
+        for words in ("Operations (1)", "1  create hello.txt  +1", "▶ now: Look", "○ Write"):
             await seat.shows(words)
         await seat.shows("tokens       last step  session")
         side = await _side(seat)
