@@ -36,7 +36,7 @@ def test_a_server_of_tools_that_nests_without_end_makes_no_sense(depth: int) -> 
         decode_message(line)
 
 
-# Without a lock the first of these types ends the process, with any number of threads but one.
+# Without the lock, these threads end the process by a segmentation fault.
 AT_ONCE = """
 import sys, threading, msgspec
 from assent.core.decoding import convert, decode_json, json_decoder, msgpack_decoder

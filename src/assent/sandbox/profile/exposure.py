@@ -224,14 +224,14 @@ def exposure_limits(root: bytes, home: bytes, hidden: Sequence[bytes]) -> Exposu
 
 
 def _there(home: bytes) -> Iterator[bytes]:
-    """Yields the credential paths that there may be; a folder of many is listed, and once."""
+    """Yields the credential paths that may exist: a folder of many is listed once."""
     for folder, paths in _by_folder(home):
         names = _names(folder) if len(paths) >= _MANY_PATHS else None
         yield from (path for path, name in paths if names is None or name in names)
 
 
 def _names(folder: bytes) -> frozenset[bytes] | None:
-    """Returns the names in a folder, as `similarity_key` has them; None if that takes too long."""
+    """Returns the `similarity_key` of each name in a folder; None: ask for each path."""
     try:
         with os.scandir(folder) as entries:
             listed = [entry.name for entry in islice(entries, _MANY_NAMES + 1)]
